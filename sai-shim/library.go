@@ -231,6 +231,7 @@ type Packet struct {
 	Port   ObjectID // that it came in by; Null: not said
 	Egress ObjectID // port that it leaves by; Null: the library does not say
 	Trap   ObjectID // user-defined trap; Null: none
+	At     int64    // ns since 1970, of its arrival; 0: the library does not say
 }
 
 // Packets waits for packets, at most for patience, fills in up to len(out), and returns
@@ -263,7 +264,7 @@ func (l *Library) take(out []Packet) int {
 		p := &l.packets[i]
 		out[i] = Packet{
 			Data:   unsafe.Slice((*byte)(&p.data[0]), int(p.captured)),
-			Length: int(p.length), Port: ObjectID(p.port), Egress: ObjectID(p.egress), Trap: ObjectID(p.trap),
+			Length: int(p.length), Port: ObjectID(p.port), Egress: ObjectID(p.egress), Trap: ObjectID(p.trap), At: int64(p.at),
 		}
 	}
 	return n

@@ -648,6 +648,7 @@ static void packet_event(sai_object_id_t switch_id, sai_size_t size, const void 
 	}
 	p = &s->ring[head % RING];
 	p->port = p->egress = p->trap = SAI_NULL_OBJECT_ID;
+	p->at = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		if (list[i].id == SAI_HOSTIF_PACKET_ATTR_INGRESS_PORT)
 			p->port = list[i].value.oid;
@@ -655,6 +656,8 @@ static void packet_event(sai_object_id_t switch_id, sai_size_t size, const void 
 			p->egress = list[i].value.oid;
 		else if (list[i].id == SAI_HOSTIF_PACKET_ATTR_HOSTIF_TRAP_ID)
 			p->trap = list[i].value.oid;
+		else if (list[i].id == SAI_HOSTIF_PACKET_ATTR_TIMESTAMP)
+			p->at = list[i].value.timespec.tv_sec * 1000000000ull + list[i].value.timespec.tv_nsec;
 	}
 	p->length = size;
 	p->captured = size < SHIM_PACKET_ROOM ? size : SHIM_PACKET_ROOM;

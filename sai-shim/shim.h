@@ -116,6 +116,7 @@ struct shim_packet {
 	uint64_t port;	   /* that it came in by; SAI_NULL_OBJECT_ID: not said */
 	uint64_t egress;   /* that it leaves by; likewise */
 	uint64_t trap;	   /* user-defined trap that it was marked with; likewise */
+	uint64_t at;	   /* ns since 1970, of its arrival; 0: not said */
 	uint32_t length;   /* octets that the library gave */
 	uint32_t captured; /* of these, what data holds */
 	uint8_t data[SHIM_PACKET_ROOM];

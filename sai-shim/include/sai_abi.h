@@ -104,6 +104,11 @@ typedef struct {
 	int32_t supported_match_type;
 } sai_acl_capability_t;
 
+typedef struct {
+	uint64_t tv_sec;
+	uint32_t tv_nsec;
+} sai_timespec_t;
+
 typedef union {
 	bool booldata;
 	uint8_t u8;
@@ -122,6 +127,7 @@ typedef union {
 	sai_acl_field_data_t aclfield;
 	sai_acl_action_data_t aclaction;
 	sai_acl_capability_t aclcapability;
+	sai_timespec_t timespec;
 	uint64_t room[5]; /* the longest member that is not here */
 } sai_attribute_value_t;
 
@@ -581,6 +587,7 @@ enum {
 	SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_PRIORITY = 1,
 	SAI_HOSTIF_PACKET_ATTR_INGRESS_LAG = 2,
 	SAI_HOSTIF_PACKET_ATTR_EGRESS_PORT_OR_LAG = 4,
+	SAI_HOSTIF_PACKET_ATTR_TIMESTAMP = 6,
 	SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER = 2,
 	SAI_HOSTIF_USER_DEFINED_TRAP_ATTR_TRAP_GROUP = 2,
 	SAI_HOSTIF_USER_DEFINED_TRAP_TYPE_ACL = 2,

@@ -197,6 +197,27 @@ func holds(d *Data, _ Options) (*Answer, error) {
 	return a, nil
 }
 
+// hosts answers `show hosts`.
+func hosts(d *Data, o Options) (*Answer, error) {
+	all := d.fields("SLUICE_HOST")
+	microseconds := func(f map[string]string) float64 {
+		v, _ := strconv.ParseFloat(f["rtt_us"], 64) // 0 where there is none
+		return v
+	}
+	slices.SortStableFunc(all, func(a, b map[string]string) int { return cmp.Compare(microseconds(b), microseconds(a)) })
+	if o.Top > 0 {
+		all = all[:min(o.Top, len(all))]
+	}
+	t := Block{Header: []string{"Host", "RTT us", "From", "Samples", "Last"}}
+	for _, f := range all {
+		t.Rows = append(t.Rows, []string{f["address"], f["rtt_us"], f["rtt_from"], f["samples"], f["measured_at"]})
+	}
+	if t.Rows == nil {
+		t = Block{Text: "No round-trip time is known: it takes SLUICE_RATE_ADVICE, SLUICE_PPFC or SLUICE_IPFIX, and packets in both directions."}
+	}
+	return &Answer{JSON: all, Blocks: []Block{t}}, nil
+}
+
 // because is a state and its reason.
 func because(state, reason string) string {
 	if reason == "" {

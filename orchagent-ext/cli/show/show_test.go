@@ -184,6 +184,21 @@ sent       75
 	}
 }
 
+func TestHostsAreListedByTheirRoundTrips(t *testing.T) {
+	all := []rows.Row{
+		row("SLUICE_HOST|10.0.0.1", "rtt_us", "9.5", "rtt_from", "answer", "samples", "7", "measured_at", "T"),
+		row("SLUICE_HOST|2001:db8::1", "rtt_us", "20000.1", "rtt_from", "cm", "samples", "2", "measured_at", "T"),
+	}
+	want := `Host         RTT us    From    Samples    Last
+-----------  --------  ------  ---------  ------
+2001:db8::1  20000.1   cm      2          T
+10.0.0.1     9.5       answer  7          T
+`
+	if got := say(t, "hosts", Options{}, true, append(all, onASwitch...)...).Text(output.Style{}); got != want {
+		t.Errorf("%s", got)
+	}
+}
+
 // What others wrote into the tables is shown, or left out, and commands no terminal.
 func TestOddRowsAreShownWithoutHarm(t *testing.T) {
 	var odd []rows.Row

@@ -109,6 +109,10 @@ var Verbs = []Verb{
 		Tables: []string{"SLUICE_RATE_ADVICE", "SLUICE_RATE_ADVICE_HOST", "SLUICE_RATE_POLICY", "SLUICE_NOTIFY_STATS"}, daemon: true, show: advice,
 	},
 	{
+		Name: "hosts", Short: "Round-trip times to hosts, as packets show them, the farthest first",
+		Tables: []string{"SLUICE_HOST"}, Flags: []string{"top"}, daemon: true, show: hosts,
+	},
+	{
 		Name: "notifications", Short: "Notifications that were sent, obeyed and dropped, and how fast",
 		Tables: []string{"SLUICE_NOTIFY_STATS"}, Flags: []string{"all"}, daemon: true, show: notifications,
 	},

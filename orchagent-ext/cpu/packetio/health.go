@@ -51,8 +51,7 @@ type FlowHealth struct {
 // Report is how connections fare.
 type Report struct{ Flows []FlowHealth }
 
-// healthReader is the part of a reader that follows connections. Two reports are
-// exchanged in turn, so that the packet path neither waits nor allocates.
+// healthReader is the part of a reader that follows connections.
 type healthReader struct {
 	table *health.Table
 	whole bool
@@ -60,13 +59,10 @@ type healthReader struct {
 	idle  int64
 	meter *ipfix.HealthMeter // nil: health is not exported
 
-	asked, told chan *Report
-	filling     *Report // nil: none is asked for
-	next        int     // direction
-	at          int64   // when the last one was done, ns
-
-	shown *Report // the caller's
-	began bool
+	reports handover[Report]
+	filling *Report // nil: none is asked for
+	next    int     // direction
+	at      int64   // when the last one was done, ns
 }
 
 // newHealthReader returns the part of a reader that follows connections; all its memory
@@ -74,8 +70,7 @@ type healthReader struct {
 func newHealthReader(c *Config) *healthReader {
 	of := health.Config{Capacity: healthFlows, Keep: healthKeep, Reserve: c.Capacity, Untimed: true}
 	h := &healthReader{
-		whole: c.Health.Whole, sight: newSight(c.Health.Rate, c.Health.Burst), idle: int64(c.Idle),
-		asked: make(chan *Report, 1), told: make(chan *Report, 1),
+		whole: c.Health.Whole, sight: newSight(c.Health.Rate, c.Health.Burst), idle: int64(c.Idle), reports: newHandover[Report](),
 	}
 	if m := c.Metering; m != nil && m.Health != nil {
 		h.meter = ipfix.NewHealthMeter(ipfix.HealthConfig{Active: m.Active, Whole: c.Health.Whole}, m.Health)
@@ -114,17 +109,15 @@ func (h *healthReader) fill(now int64, budget int) {
 		if since := now - h.at; since >= 0 && since < reportEvery {
 			return
 		}
-		select {
-		case h.filling = <-h.asked:
-			h.next, h.filling.Flows = 0, h.filling.Flows[:0]
-		default:
+		if h.filling = h.reports.wanted(); h.filling == nil {
 			return
 		}
+		h.next, h.filling.Flows = 0, h.filling.Flows[:0]
 	}
 	for range budget {
 		d := h.table.At(h.next)
 		if d == nil {
-			h.told <- h.filling // there is room: only one is asked for
+			h.reports.hand(h.filling)
 			h.filling, h.at = nil, now
 			return
 		}
@@ -153,26 +146,10 @@ func flowHealth(d *health.Direction) FlowHealth {
 // Report returns the last report, which is valid until the next call; nil before the
 // first one, and for a reader without [Health]. One goroutine calls it.
 func (r *Reader) Report() *Report {
-	h := r.health
-	if h == nil {
+	if r.health == nil {
 		return nil
 	}
-	if !h.began {
-		h.began = true
-		h.asked <- new(Report)
-		return nil
-	}
-	select {
-	case report := <-h.told:
-		last := h.shown
-		if last == nil {
-			last = new(Report)
-		}
-		h.shown = report
-		h.asked <- last
-	default:
-	}
-	return h.shown
+	return r.health.reports.last()
 }
 
 // sight reports whether the reader sees every packet. The source polices packets and

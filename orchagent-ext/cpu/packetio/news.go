@@ -100,9 +100,14 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 	if r.meter != nil {
 		r.account(p, f, frame)
 	}
-	if r.health != nil {
+	if r.health != nil || r.times != nil {
 		qp, from := r.table.SrcQP(f)
-		r.health.observe(p, f, frame, qp, from, r.now)
+		if r.health != nil {
+			r.health.observe(p, f, frame, qp, from, r.now)
+		}
+		if r.times != nil {
+			r.times.observe(p, f, frame, qp)
+		}
 	}
 	if r.config.Learned != nil {
 		r.learned(p, f, frame)

@@ -21,6 +21,7 @@ type Frame struct {
 	Ingress, Egress uint32 // interface indexes that it came in and goes out by; 0: not known
 	From, To        uint64 // the same as the source numbers its ports; 0: not known
 	Why             Why
+	At              int64 // ns since 1970: when the kernel had it; 0: not known
 }
 
 // Why is the reason for which the CPU has a packet.
@@ -61,18 +62,19 @@ type Stats struct {
 
 // Config of a Reader.
 type Config struct {
-	Labels    bool // tell of flows that are to be labelled
-	Algorithm flow.Algorithm
-	ZeroOnly  bool          // tell of unlabelled flows only
-	Computed  bool          // the switch computes labels: packets come with them
-	ZeroSrcQP bool          // the source queue pair of a connection counts as 0, known or not
-	Capacity  int           // flows; 0: 65,536
-	Idle      time.Duration // after which a flow is forgotten; 0: 5 minutes
-	Queue     int           // news that wait for the control path; 0: 4,096
-	Now       func() time.Time
-	Metering  *Metering // nil: nothing is exported
-	Health    *Health   // nil: connections are not followed
-	Samples   int       // of packets that wait for placement; 0: none are kept
+	Labels     bool // tell of flows that are to be labelled
+	Algorithm  flow.Algorithm
+	ZeroOnly   bool          // tell of unlabelled flows only
+	Computed   bool          // the switch computes labels: packets come with them
+	ZeroSrcQP  bool          // the source queue pair of a connection counts as 0, known or not
+	Capacity   int           // flows; 0: 65,536
+	Idle       time.Duration // after which a flow is forgotten; 0: 5 minutes
+	Queue      int           // news that wait for the control path; 0: 4,096
+	Now        func() time.Time
+	Metering   *Metering // nil: nothing is exported
+	Health     *Health   // nil: connections are not followed
+	RoundTrips bool      // round-trip times to hosts are measured
+	Samples    int       // of packets that wait for placement; 0: none are kept
 
 	// Learned is called with a source queue pair when it becomes known, and at times later.
 	// It must return at once. It may be nil.
@@ -99,6 +101,7 @@ type Reader struct {
 	biflows *ipfix.Biflows // behind meter; nil: none
 	lost    uint64         // by the source, when that was asked last
 	health  *healthReader  // nil: none
+	times   *timesReader   // nil: none
 	now     int64
 	packets [flow.MaxBurst]roce.Packet
 	from    [flow.MaxBurst]int // of packets: the frame
@@ -155,6 +158,9 @@ func New(source Source, c Config) *Reader {
 	}
 	if c.Health != nil {
 		r.health = newHealthReader(&c)
+	}
+	if c.RoundTrips {
+		r.times = newTimesReader()
 	}
 	r.each = r.observed
 	return r
@@ -239,6 +245,9 @@ func (r *Reader) burst(frames []Frame) {
 		}
 		r.health.tell(now, budget)
 		r.unfollowed.Store(r.health.table.Unfollowed())
+	}
+	if r.times != nil {
+		r.times.tell(now)
 	}
 	r.known.Store(uint64(r.table.Len()))
 }

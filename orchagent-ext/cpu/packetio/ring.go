@@ -106,7 +106,7 @@ func (s *Netdev) take(frames []Frame) (n int) {
 		index := uint32(from.Ifindex)
 		if ports != nil && (*ports)[index] != "" {
 			data := b[s.next+uint32(h.Mac):][:h.Snaplen:h.Snaplen]
-			frames[n] = Frame{Data: data, Length: longest, Ingress: index, From: uint64(index), Why: why}
+			frames[n] = Frame{Data: data, Length: longest, Ingress: index, From: uint64(index), Why: why, At: int64(h.Sec)*1e9 + int64(h.Nsec)}
 			n++
 		}
 		s.left--

@@ -35,7 +35,7 @@ func (s *SAI) Receive(ctx context.Context, frames []Frame) (int, error) {
 	}
 	n, err := s.lib.Packets(ctx, s.packets[:len(frames)], Patience)
 	for i, p := range s.packets[:n] {
-		frames[i] = Frame{Data: p.Data, Length: p.Length, Ingress: s.ifIndex(p.Port), From: uint64(p.Port), To: uint64(p.Egress)}
+		frames[i] = Frame{Data: p.Data, Length: p.Length, Ingress: s.ifIndex(p.Port), From: uint64(p.Port), To: uint64(p.Egress), At: p.At}
 		if p.Egress != sai.Null {
 			frames[i].Egress = s.ifIndex(p.Egress)
 		}

@@ -38,14 +38,15 @@ const (
 
 	headers = 16 + 4 // of netlink and of generic netlink
 
-	commandSample = 0 // PSAMPLE_CMD_SAMPLE
-	attrIngress   = 0 // PSAMPLE_ATTR_IIFINDEX, u16; a wider one is understood
-	attrEgress    = 1 // PSAMPLE_ATTR_OIFINDEX, as attrIngress
-	attrLength    = 2 // PSAMPLE_ATTR_ORIGSIZE, u32
-	attrGroup     = 3 // PSAMPLE_ATTR_SAMPLE_GROUP, u32
-	attrSeq       = 4 // PSAMPLE_ATTR_GROUP_SEQ, u32
-	attrRate      = 5 // PSAMPLE_ATTR_SAMPLE_RATE, u32
-	attrData      = 6 // PSAMPLE_ATTR_DATA
+	commandSample = 0  // PSAMPLE_CMD_SAMPLE
+	attrIngress   = 0  // PSAMPLE_ATTR_IIFINDEX, u16; a wider one is understood
+	attrEgress    = 1  // PSAMPLE_ATTR_OIFINDEX, as attrIngress
+	attrLength    = 2  // PSAMPLE_ATTR_ORIGSIZE, u32
+	attrGroup     = 3  // PSAMPLE_ATTR_SAMPLE_GROUP, u32
+	attrSeq       = 4  // PSAMPLE_ATTR_GROUP_SEQ, u32
+	attrRate      = 5  // PSAMPLE_ATTR_SAMPLE_RATE, u32
+	attrData      = 6  // PSAMPLE_ATTR_DATA
+	attrTime      = 13 // PSAMPLE_ATTR_TIMESTAMP, u64: ns since 1970, since Linux 5.13
 )
 
 // openSamples opens a socket in the network namespace of the calling thread. It
@@ -142,6 +143,8 @@ func (s *samples) parse(b []byte) (f Frame, ok bool) {
 			seq, numbered = binary.NativeEndian.Uint32(v), true
 		case kind == attrRate && len(v) == 4:
 			s.rate.Store(binary.NativeEndian.Uint32(v))
+		case kind == attrTime && len(v) == 8:
+			f.At = int64(binary.NativeEndian.Uint64(v))
 		case kind == attrData:
 			f.Data = v
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/openconfig/ygot/ygot"
 
@@ -14,6 +15,7 @@ import (
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/flows/rtt"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/switch/engine"
 	sai "sluice/sai-shim"
@@ -41,6 +43,8 @@ type Environment struct {
 type Settings struct {
 	Snapshot *config.Snapshot
 	Choices  engine.Choices
+	Hosts    []rtt.Host // round-trip times that packets show, in ns since 1970
+	Now      time.Time
 }
 
 // Control is flow control of a switch, which runs while notifications are configured. The
@@ -52,11 +56,17 @@ type Control struct {
 	learner atomic.Pointer[flowcontrol.Task]
 	counted []ygot.GoStruct // rows of counters as of the last Count
 	earlier totals          // of the tasks that ended
+	trips   roundTrips
 }
 
 // Reconcile brings flow control to its settings, and to the neighbors and queues of now. Err
 // returns why it is not as configured.
 func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, env *Environment) {
+	var report *flowcontrol.Report
+	if c.running != nil {
+		report = c.running.report
+	}
+	c.trips.update(want.Snapshot, want.Hosts, report, want.Now)
 	if c.err = nil; !policy.Controls(want.Snapshot) {
 		c.Stop()
 		return
@@ -81,7 +91,7 @@ func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, en
 	}
 	c.partial = want.partial()
 	c.learner.Store(c.running.Task)
-	c.err = c.running.configure(want, ports)
+	c.err = c.running.configure(want, ports, c.trips.inUse)
 }
 
 // partial returns which part of the settings the switch cannot do; "": it does all. A

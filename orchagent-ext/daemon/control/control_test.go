@@ -48,7 +48,7 @@ func TestStopEndsAllThatReconcileStarted(t *testing.T) {
 	var c Control
 	files := 0
 	for round := range 3 {
-		c.Reconcile(ctx, g, Settings{s, chosen}, env)
+		c.Reconcile(ctx, g, Settings{Snapshot: s, Choices: chosen}, env)
 		if errors.Is(c.err, unix.EPERM) {
 			t.Skip("the sockets of notifications need CAP_NET_RAW: ", c.err)
 		}
@@ -56,11 +56,11 @@ func TestStopEndsAllThatReconcileStarted(t *testing.T) {
 			t.Fatalf("flow control does not run: %v, marks %v", c.err, library.set)
 		}
 		before := c.running
-		if c.Reconcile(ctx, g, Settings{s, chosen}, env); c.running != before {
+		if c.Reconcile(ctx, g, Settings{Snapshot: s, Choices: chosen}, env); c.running != before {
 			t.Error("the same settings started flow control again")
 		}
 		if round == 2 {
-			c.Reconcile(ctx, g, Settings{configtest.Snapshot(t, configtest.Port0), chosen}, env)
+			c.Reconcile(ctx, g, Settings{Snapshot: configtest.Snapshot(t, configtest.Port0), Choices: chosen}, env)
 		} else {
 			c.Stop()
 		}
@@ -88,7 +88,7 @@ func TestStopEndsAllThatReconcileStarted(t *testing.T) {
 func TestFlowControlIsRefusedWithTheReasonOfTheSwitch(t *testing.T) {
 	s := configtest.Snapshot(t, configtest.Port0, []string{"SLUICE_PFCM", "global", "admin_state=enabled"})
 	var c Control
-	c.Reconcile(t.Context(), task.Group{}, Settings{s, engine.Choices{engine.NeedThreshold: {Method: engine.None, Reason: "no events"}}}, &Environment{})
+	c.Reconcile(t.Context(), task.Group{}, Settings{Snapshot: s, Choices: engine.Choices{engine.NeedThreshold: {Method: engine.None, Reason: "no events"}}}, &Environment{})
 	if c.err == nil || c.err.Error() != "no events" || c.Active() {
 		t.Errorf("refused with %v", c.err)
 	}

@@ -45,7 +45,10 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.S
 		return
 	}
 	report.Warn(warnings(s, r.config, r.neighbors.Ports())...)
-	report.Warn(r.Realtime(), c.partial)
+	report.Warn(r.Realtime(), c.partial, c.trips.warning(s))
+	if c.trips.inUse > 0 {
+		report.Row.RttUs = telemetry.Small(int(c.trips.inUse.Microseconds()))
+	}
 	if last := r.report; last != nil {
 		for _, p := range last.Ignoring {
 			report.Warn(fmt.Sprintf("the host %s ignores the CNPs for its flow to queue pair %d of %s: it gets some now and then, until it obeys", p.Src, p.DestQP, p.Dst))

@@ -83,12 +83,16 @@ func (r *running) end() {
 	_, _ = r.Close(), r.messages.Close() // their writes are done
 }
 
-// configure gives the task the configuration, and the neighbors and queues of now.
-func (r *running) configure(want Settings, sw Ports) error {
+// configure gives the task the configuration, the neighbors and queues of now, and the round-trip
+// time to senders; 0: it is not known.
+func (r *running) configure(want Settings, sw Ports, trip time.Duration) error {
 	s := want.Snapshot
 	r.neighbors.SetPorts(watched(s))
 	r.neighbors.Await(neighborPatience)
 	c := want.config()
+	if c.Advice != nil {
+		c.Advice.Pace.RTT = trip
+	}
 	c.Ports = portsOf(s, r.neighbors.Ports(), sw.PortID)
 	number(c.Ports)
 	queues, err := queuesOf(s, sw, c.Sends() && want.watches())

@@ -109,6 +109,9 @@ func advice(s *config.Snapshot) *flowcontrol.Advice {
 		Hold:     r.NotFollowing == model.SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_Global_NotFollowing_hold,
 		Hosts:    prefixesOf(s.RateAdviceHosts),
 	}
+	if r.RttUs != nil {
+		a.Pace.RTT = time.Duration(*r.RttUs) * time.Microsecond
+	}
 	if r.Capability == model.SonicSluice_SonicSluice_SLUICE_RATE_ADVICE_Global_Capability_bit {
 		a.Mask = *r.CapabilityMask
 	}
@@ -158,10 +161,7 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 	if opcode := roce.Opcode(*s.RateAdvice.Opcode); opcode == roce.RCAtomicWrite {
 		w = append(w, "opcode 29 of SLUICE_RATE_ADVICE|global is RC ATOMIC WRITE (IBTA 1.5): an adapter that does not know Rate Advice takes rate and version for an address")
 	}
-	if s.RateAdvice.RttUs == nil {
-		return w
-	}
-	rtt, warned := time.Duration(*s.RateAdvice.RttUs)*time.Microsecond, map[uint32]bool{}
+	trip, warned := c.Advice.Pace.RTT, map[uint32]bool{}
 	for _, id := range slices.Sorted(maps.Keys(c.Queues)) {
 		speed := uint32(0)
 		for _, p := range c.Ports {
@@ -169,10 +169,10 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 				speed = p.Speed
 			}
 		}
-		product := uint64(speed) * uint64(rtt.Microseconds()) / 8 // octets: Mbit/s × µs are bits
+		product := uint64(speed) * uint64(trip.Microseconds()) / 8 // octets: Mbit/s × µs are bits
 		if c.Advice.Target.Bytes < product && !warned[speed] {
 			warned[speed] = true
-			w = append(w, fmt.Sprintf("target_bytes %d of SLUICE_RATE_ADVICE|global is below one bandwidth-delay product of %d Mbit/s and %v: %d fits, or the egress runs empty", c.Advice.Target.Bytes, speed, rtt, product))
+			w = append(w, fmt.Sprintf("target_bytes %d of SLUICE_RATE_ADVICE|global is below one bandwidth-delay product of %d Mbit/s and %v: %d fits, or the egress runs empty", c.Advice.Target.Bytes, speed, trip, product))
 		}
 	}
 	return w

@@ -120,7 +120,7 @@ func TestHoldsAtSendersAreConfigured(t *testing.T) {
 	pfcm := []string{"SLUICE_PFCM", "global", "admin_state=enabled"}
 	advice := []string{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled", "source=receiver"}
 	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, hosts, pfcm)
-	want := Settings{s, chosen(engine.None, engine.Source)}
+	want := Settings{Snapshot: s, Choices: chosen(engine.None, engine.Source)}
 	c := want.config()
 	if want.unable() != nil || c.Generate || !c.Obey || c.Source == nil || c.Source.Advise || len(c.Source.Hosts) != 1 || !policy.Learns(s) {
 		t.Errorf("by CNPs: %v, %+v", want.unable(), c)
@@ -132,21 +132,21 @@ func TestHoldsAtSendersAreConfigured(t *testing.T) {
 		t.Error("PFCM about queues is configured, none is watched, and that is no fault")
 	}
 	obeys := configtest.Snapshot(t, configtest.Port0, hosts, append(slices.Clone(pfcm), "generate=false"))
-	if p := (Settings{obeys, chosen(engine.None, engine.Source)}).partial(); p != "" {
+	if p := (Settings{Snapshot: obeys, Choices: chosen(engine.None, engine.Source)}).partial(); p != "" {
 		t.Errorf("nothing about queues is configured: %s", p)
 	}
 	s = configtest.Snapshot(t, configtest.Port0, hosts, pfcm, advice)
-	if c := (Settings{s, chosen(engine.Exact, engine.Source)}).config(); !c.Generate || !c.Source.Advise || !c.Source.Receiver {
+	if c := (Settings{Snapshot: s, Choices: chosen(engine.Exact, engine.Source)}).config(); !c.Generate || !c.Source.Advise || !c.Source.Receiver {
 		t.Errorf("by Rate Advice: %+v", c)
 	}
 	s = configtest.Snapshot(t, configtest.Port0, hosts, pfcm, advice, []string{"SLUICE_PPFC", "global", "admin_state=enabled", "client_message=cnp"})
-	if c := (Settings{s, chosen(engine.Exact, engine.Source)}).config(); c.Source.Advise {
+	if c := (Settings{Snapshot: s, Choices: chosen(engine.Exact, engine.Source)}).config(); c.Source.Advise {
 		t.Error("clients of PPFC get CNPs")
 	}
-	if c := (Settings{s, chosen(engine.Exact, engine.Exact)}).config(); c.Source != nil {
+	if c := (Settings{Snapshot: s, Choices: chosen(engine.Exact, engine.Exact)}).config(); c.Source != nil {
 		t.Error("the switch holds flows itself")
 	}
-	if err := (Settings{configtest.Snapshot(t, hosts, advice), chosen(engine.None, engine.Source)}).unable(); err == nil || err.Error() != "no events" {
+	if err := (Settings{Snapshot: configtest.Snapshot(t, hosts, advice), Choices: chosen(engine.None, engine.Source)}).unable(); err == nil || err.Error() != "no events" {
 		t.Errorf("advice of queues that nothing watches: %v", err)
 	}
 }

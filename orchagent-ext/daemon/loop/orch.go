@@ -141,7 +141,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 		}
 		all = append(all, *to)
 	}
-	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TablePlacementFabric, telemetry.TablePlacementGroup, telemetry.TablePlacementMember, telemetry.TableNextHop, telemetry.TableHash)
+	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TableHost, telemetry.TablePlacementFabric, telemetry.TablePlacementGroup, telemetry.TablePlacementMember, telemetry.TableNextHop, telemetry.TableHash)
 	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
 	o.statistics = statistics.New(o.counters, c.Log, c.Now)
 	o.warm.DB = o.stateDB
@@ -396,7 +396,7 @@ func (o *orch) control(ctx context.Context, g task.Group) {
 	if f := o.sw.FlowControl; f != nil {
 		env.Library, env.Ports = f.Flows(), f
 	}
-	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot(), Choices: o.sw.outcome.Choices}, &env)
+	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot(), Choices: o.sw.outcome.Choices, Hosts: o.path.RoundTrips().Hosts, Now: o.Now()}, &env)
 }
 
 // giveStreamIDs brings the Stream IDs to the configuration. Before the switch is open the

@@ -94,6 +94,7 @@ func (o *orch) describe(s *status.Report) {
 	o.placement.DescribeFlows(flows, shown)
 	flows = o.path.Health(flows, o.sw.PortName)
 	o.rows.Replace(telemetry.TableFlow, o.encoder.Encode(o.sw.control.FlowRows(flows, o.Now())...))
+	o.rows.Replace(telemetry.TableHost, o.encoder.Encode(o.sw.control.HostRows()...))
 	o.rows.Replace(telemetry.TableHold, o.encoder.Encode(o.sw.control.HoldRows(o.Now())...))
 }
 
@@ -152,7 +153,7 @@ func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
 	if all := written + skipped; all > 0 {
 		share = math.Round(1000*float64(skipped)/float64(all)) / 10
 	}
-	cpu := o.path.Stats()
+	cpu, trips := o.path.Stats(), o.path.RoundTrips()
 	ids := o.streams.Counts()
 	noCapacity, noRoom, evicted := o.entries.Refused()
 	return &telemetry.Stats{
@@ -160,6 +161,7 @@ func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
 		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost, CpuPoliced: &policed, CpuDiscarded: o.sw.CPUDiscards(),
 		CpuRoce: &cpu.RoCE, CpuTunnelled: &cpu.Tunnelled, CpuNotRoce: &cpu.NotRoCE, CpuMalformed: &cpu.Malformed, CpuQueueFull: &cpu.QueueFull,
 		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce, CpuUnfollowed: &cpu.Unfollowed,
+		RttSamples: &trips.Taken, RttRefused: telemetry.Count(trips.Short + trips.Long), RttRepeated: &trips.Repeated, RttUnfollowed: &trips.Full,
 		FlowsWithoutEntry: telemetry.Count(noCapacity + noRoom), FlowsRefusedCapacity: &noCapacity, FlowsRefusedSwitch: &noRoom, FlowsEvicted: &evicted,
 		LoopFaults: telemetry.Count(o.faults.Count), TextsTruncated: telemetry.Count(text.Cuts()),
 		StreamIdFlows: &ids.Flows, StreamIdWaiting: &ids.Waiting, StreamIdConflicts: &ids.Conflicts,

@@ -104,6 +104,17 @@ func (p *Path) Stats() packetio.Stats {
 	return p.reader.Task().Stats()
 }
 
+// RoundTrips returns the round-trip times to hosts, and what became of them, valid until the next
+// call; none without a reader.
+func (p *Path) RoundTrips() *packetio.RoundTrips {
+	if p.reader.Runs() {
+		if r := p.reader.Task().RoundTrips(); r != nil {
+			return r
+		}
+	}
+	return &packetio.RoundTrips{}
+}
+
 // Describe adds the warnings of the path to a report.
 func (p *Path) Describe(r *status.Report) {
 	if p.exportErr != nil {

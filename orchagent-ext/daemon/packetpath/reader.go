@@ -86,7 +86,8 @@ const samplesWaiting = 8192
 // newReader returns a reader. to may be nil where the settings export nothing.
 func newReader(s *readerSettings, to *exporter, env *Environment) *reader {
 	c := packetio.Config{
-		Labels: s.labels, Computed: s.computed, Algorithm: s.algorithm, ZeroOnly: s.zeroOnly, ZeroSrcQP: s.zeroSrcQP, Capacity: s.capacity, Idle: s.idle, Now: env.Now,
+		RoundTrips: s.exports || s.learns.on,
+		Labels:     s.labels, Computed: s.computed, Algorithm: s.algorithm, ZeroOnly: s.zeroOnly, ZeroSrcQP: s.zeroSrcQP, Capacity: s.capacity, Idle: s.idle, Now: env.Now,
 	}
 	if s.redirects {
 		c.Samples = samplesWaiting

@@ -16,6 +16,7 @@ const (
 	TableObject      = "SLUICE_ASIC_OBJECT"
 	TableFlow        = "SLUICE_FLOW"
 	TableHold        = "SLUICE_HOLD"
+	TableHost        = "SLUICE_HOST"
 
 	TablePlacementFabric = "SLUICE_PLACEMENT_FABRIC"
 	TablePlacementGroup  = "SLUICE_PLACEMENT_GROUP"
@@ -65,6 +66,8 @@ type (
 	Flow = model.SonicSluiceState_SonicSluiceState_SLUICE_FLOW_SLUICE_FLOW_LIST
 	// Hold is a row of SLUICE_HOLD.
 	Hold = model.SonicSluiceState_SonicSluiceState_SLUICE_HOLD_SLUICE_HOLD_LIST
+	// Host is a row of SLUICE_HOST.
+	Host = model.SonicSluiceState_SonicSluiceState_SLUICE_HOST_SLUICE_HOST_LIST
 	// PlacementFabric is SLUICE_PLACEMENT_FABRIC|global.
 	PlacementFabric = model.SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_FABRIC_Global
 	// PlacementGroup is a row of SLUICE_PLACEMENT_GROUP.

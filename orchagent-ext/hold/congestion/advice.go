@@ -9,7 +9,15 @@ import "time"
 type Pace struct {
 	Interval time.Duration // no two messages for a flow are closer
 	Lifetime int           // for how many intervals a rate holds; at least 1
+	RTT      time.Duration // to the senders and back; 0: not known
 }
+
+// effect returns for how long advice shows in the packets that come: its lifetime, and the time until the
+// last ones come that were sent by it.
+func (p *Pace) effect() int64 { return int64(p.Interval)*int64(p.Lifetime) + int64(p.RTT) }
+
+// trips returns the intervals of a round trip, rounded up.
+func (p *Pace) trips() int { return int((p.RTT + p.Interval - 1) / max(p.Interval, 1)) }
 
 // refresh returns the time after which an unchanged rate is repeated, in ns: half its
 // lifetime, in whole intervals and at least one.
@@ -30,7 +38,7 @@ type Advice struct {
 
 // When a sender counts as one that does not follow its advice.
 const (
-	patience = 20  // intervals above the ceiling, more than below it
+	patience = 20  // intervals above the ceiling, more than below it, and those of a round trip
 	excessOf = 1.5 // times the ceiling: senders pace in bursts
 	slowing  = 0.9 // the ceiling falls to the advised rate by a tenth each interval: a round trip takes time
 )
@@ -49,11 +57,11 @@ func (a *Advice) Follow(now int64, came uint32, p *Pace) bool {
 		a.ceiling = max(told, a.ceiling*slowing)
 	}
 	if told != 0 && float64(came) > a.ceiling*excessOf {
-		a.excess = min(a.excess+1, patience)
+		a.excess = min(a.excess+1, patience+p.trips())
 	} else {
 		a.excess = max(a.excess-1, 0)
 	}
-	a.defies = a.excess == patience || a.defies && a.excess > 0
+	a.defies = a.excess >= patience+p.trips() || a.defies && a.excess > 0
 	return !a.defies
 }
 
@@ -75,7 +83,7 @@ func (a *Advice) Congestion(now int64, above bool, m Measured, t *Target, p *Pac
 	rate := t.Rate(m)
 	if rate != 0 {
 		a.idle = 0
-	} else if a.idle++; a.idle < p.Lifetime {
+	} else if a.idle++; a.idle < p.Lifetime+p.trips() {
 		rate = m.Told
 	}
 	switch {
@@ -92,7 +100,7 @@ func (a *Advice) Congestion(now int64, above bool, m Measured, t *Target, p *Pac
 
 // Rate returns the advised rate that is in force at time now (ns), in Mbit/s, or 0.
 func (a *Advice) Rate(now int64, p *Pace) uint32 {
-	if a.rate == 0 || now-a.at >= int64(p.Interval)*int64(p.Lifetime) {
+	if a.rate == 0 || now-a.at >= p.effect() {
 		return 0
 	}
 	return a.rate

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"sluice/orchagent-ext/flows/rtt"
 	"sluice/orchagent-ext/hold/congestion"
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
@@ -47,7 +48,8 @@ type advised struct {
 	depth   uint64
 	rate    float64 // Mbit/s at which the flow left, averaged over some intervals
 	came    float64 // and at which it arrived
-	dropped uint64  // packets of it that a hold here found no room for
+	effect  rtt.Reaction
+	dropped uint64 // packets of it that a hold here found no room for
 	match   sai.HoldMatch
 	counted int64  // as long the switch counts the flow
 	pace    uint64 // bit/s at which the switch sends it on meanwhile, or [sai.RateCount]
@@ -194,6 +196,9 @@ func (c *core) advise(now int64, f *congested, octets uint64) {
 	if !ok {
 		return
 	}
+	if took, ok := a.effect.Came(now, int64(s.Pace.Interval), m.Came); ok {
+		c.hosts.Add(f.session.src, took, rtt.Advice, now)
+	}
 	target := s.Target
 	if p := c.settings.members[f.q.Port]; p != nil {
 		target.Port = p.Speed
@@ -222,6 +227,7 @@ func (c *core) advise(now int64, f *congested, octets uint64) {
 		}
 	}
 	if a.Tell(now, rate, &s.Pace) {
+		a.effect.Advised(now, m.Came, rate)
 		c.sendAdvice(now, &f.session, qp, rate, s.Receiver)
 	}
 }

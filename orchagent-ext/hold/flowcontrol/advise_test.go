@@ -319,6 +319,46 @@ func TestSendersThatPauseStayAdvised(t *testing.T) {
 	}
 }
 
+// TestPausesOfFarSendersKeepTheirAdvice simulates senders that are a known round trip away: one that
+// pauses for less than that is advised when it sends again, so the queue stays short; where the
+// round trip is not known it was free by then. Nobody is named who obeys after the round trip.
+func TestPausesOfFarSendersKeepTheirAdvice(t *testing.T) {
+	const mbps, target, high = 40, 100_000, 150_000
+	for _, rtt := range []int{20, 60, 200} {
+		aim := uint64(target * max(1, rtt/20)) // about one bandwidth-delay product
+		x := newFluid(t, 2, rtt, mbps, 50, aim)
+		x.core.settings.Advice.Pace.RTT = time.Duration(rtt) * time.Millisecond
+		x.run(3000)
+		x.deepest = 0
+		x.pauses = func(i, age int) bool { return age%500 < 60 || (age+170*(i+1))%500 < 40 }
+		x.run(5000)
+		text := fmt.Sprintf("%d ms round trip: at most %.0f kB in the queue of %d, %d named", rtt, x.deepest/1000, aim/1000, x.core.counters.AdviceNotFollowing)
+		if x.deepest > float64(aim)*high/target || x.core.counters.AdviceNotFollowing > 0 {
+			t.Error(text)
+		} else {
+			t.Log(text)
+		}
+	}
+}
+
+// TestReactionsShowTheRoundTrip simulates senders whose reaction to advice shows how far away
+// they are.
+func TestReactionsShowTheRoundTrip(t *testing.T) {
+	for _, rtt := range []int{40, 120} {
+		x := newFluid(t, 2, rtt, 40, 200, 2_000_000)
+		x.run(5000)
+		hosts := x.core.hosts.AppendHosts(nil)
+		if len(hosts) == 0 {
+			t.Fatalf("%d ms: no reaction was seen", rtt)
+		}
+		for _, h := range hosts {
+			if off := h.Time - time.Duration(rtt)*time.Millisecond; off.Abs() > 15*time.Millisecond {
+				t.Errorf("%d ms: %+v", rtt, h)
+			}
+		}
+	}
+}
+
 // TestSenderThatFollowsKeepsItsFairShare simulates senders that obey beside one that sends
 // as it likes, told or with a queue pair that is not known: the others are told no less than
 // the share that each would have if all got the same, and the one is named.

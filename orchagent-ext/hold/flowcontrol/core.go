@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/netip"
 
+	"sluice/orchagent-ext/flows/rtt"
 	"sluice/orchagent-ext/hold/enforce"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
@@ -75,6 +76,7 @@ type core struct {
 	senders  *senders                    // nil before a configuration has [Config.Source]
 	limited  map[Pair]*limited
 	limits   int64 // when they are measured next
+	hosts    *rtt.Table
 
 	counters                 Counters
 	reaction, enforce, error Histogram
@@ -92,7 +94,7 @@ func newCore(sw Switch, out sender, clock func() int64) *core {
 		congested: make(map[flowID]*congested, maxCongested), held: make(map[target]*held, maxHolds), holding: map[sai.ObjectID]int{},
 		table: enforce.NewTable[target](maxHolds), pauses: enforce.NewPauses(),
 		packet: make([]byte, 0, 256), pairs: newPairs(), backlogs: map[sai.ObjectID]backlogged{}, filling: map[sai.ObjectID]filling{},
-		limited: map[Pair]*limited{}, limits: math.MaxInt64,
+		limited: map[Pair]*limited{}, limits: math.MaxInt64, hosts: rtt.NewHosts(),
 	}
 	c.speed = func(port uint32) uint32 {
 		if p := c.settings.indexes[port]; p != nil {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"sluice/orchagent-ext/flows/rtt"
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
 )
@@ -24,6 +25,8 @@ type Report struct {
 
 	Flows []CongestedFlow // at most those that there is room for
 	Holds []Hold
+
+	Hosts []rtt.Host // round-trip times, by reactions to advice
 
 	Ignoring []Pair // sessions whose senders ignore CNPs, some of them
 
@@ -78,7 +81,7 @@ const reportRows, reportIgnoring = 1000, 8
 
 // newReport returns a report with the room for its rows.
 func newReport() *Report {
-	return &Report{Flows: make([]CongestedFlow, 0, reportRows), Holds: make([]Hold, 0, reportRows), Ignoring: make([]Pair, 0, reportIgnoring)}
+	return &Report{Flows: make([]CongestedFlow, 0, reportRows), Holds: make([]Hold, 0, reportRows), Ignoring: make([]Pair, 0, reportIgnoring), Hosts: make([]rtt.Host, 0, rtt.MostHosts)}
 }
 
 // refusalTime is how long a report names a hold that the switch refused, where no other hold
@@ -101,6 +104,7 @@ func (c *core) fill(now int64, r *Report) {
 	}
 	r.Reaction, r.Enforce, r.Release = c.reaction, c.enforce, c.error
 	r.PPFCReaction, r.PPFCEnforce = c.ppfcReaction, c.ppfcEnforce
+	r.Hosts = c.hosts.AppendHosts(r.Hosts)
 	for _, f := range c.congested {
 		if len(r.Flows) == cap(r.Flows) {
 			break

@@ -2,6 +2,7 @@
 #include "trap.h"
 
 #include <stdatomic.h>
+#include <time.h>
 
 #include "log.h"
 #include "plane.h"
@@ -85,14 +86,27 @@ void trap_notify(void *function)
 	atomic_store(&event, (sai_packet_event_notification_fn)function);
 }
 
+/* Returns a time of CLOCK_MONOTONIC, in ns, as one since 1970. */
+static sai_timespec_t time_of(uint64_t monotonic)
+{
+	struct timespec now, real;
+	int64_t ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_REALTIME, &real);
+	ns = (int64_t)monotonic + (real.tv_sec - now.tv_sec) * 1000000000ll + real.tv_nsec - now.tv_nsec;
+	return (sai_timespec_t){ ns / 1000000000, ns % 1000000000 };
+}
+
 static int deliver(void *context, void *data, size_t size)
 {
 	sai_packet_event_notification_fn notify = atomic_load(&event);
 	const struct softsai_copy *c = data;
-	uint32_t n = 2;
-	sai_attribute_t attrs[3] = {
+	uint32_t n = 3;
+	sai_attribute_t attrs[4] = {
 		{ .id = SAI_HOSTIF_PACKET_ATTR_INGRESS_PORT },
 		{ .id = SAI_HOSTIF_PACKET_ATTR_HOSTIF_TRAP_ID },
+		{ .id = SAI_HOSTIF_PACKET_ATTR_TIMESTAMP },
 		{ .id = SAI_HOSTIF_PACKET_ATTR_EGRESS_PORT_OR_LAG },
 	};
 
@@ -102,8 +116,9 @@ static int deliver(void *context, void *data, size_t size)
 	attrs[0].value.oid = object_id(SAI_OBJECT_TYPE_PORT, c->ifindex);
 	if (c->trap)
 		attrs[1].value.oid = object_id(SAI_OBJECT_TYPE_HOSTIF_USER_DEFINED_TRAP, c->trap);
+	attrs[2].value.timespec = time_of(c->at);
 	if (c->egress) {
-		attrs[2].value.oid = object_id(SAI_OBJECT_TYPE_PORT, c->egress);
+		attrs[3].value.oid = object_id(SAI_OBJECT_TYPE_PORT, c->egress);
 		n++;
 	}
 	notify(switch_id, c->captured, c->data, n, attrs);

@@ -54,7 +54,7 @@ const prefix = "sluice"
 const droppedBy = "dropped_"
 
 // lists are the tables of STATE_DB with several rows that are exported: they have few.
-var lists = []string{telemetry.TablePlacementGroup, telemetry.TablePlacementMember}
+var lists = []string{telemetry.TablePlacementGroup, telemetry.TablePlacementMember, telemetry.TableHost}
 
 // tables are all that are exported. Their rows of flows are among them only where
 // flows says so.

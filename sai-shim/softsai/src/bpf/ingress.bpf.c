@@ -169,6 +169,7 @@ static __always_inline void copy(struct __sk_buff *skb, __u32 trap, __u32 egress
 	c->egress = egress;
 	c->trap = trap;
 	c->length = n;
+	c->at = bpf_ktime_get_ns();
 	if (n > SOFTSAI_SNAP)
 		n = SOFTSAI_SNAP;
 	if (n < 1 || bpf_skb_load_bytes(skb, 0, c->data, n))

@@ -173,6 +173,7 @@ struct softsai_copy {
 	__u32 trap;
 	__u32 length; /* of the frame */
 	__u32 captured;
+	__u64 at; /* ns, CLOCK_MONOTONIC: when it came */
 	__u8 data[SOFTSAI_SNAP];
 };
 
