@@ -69,10 +69,13 @@ type Placement struct {
 func (p *Placement) Reconcile(ctx context.Context, g task.Group, want *Settings, env *Environment) {
 	p.network.snapshot, p.network.portStats, p.env = want.Snapshot, env.PortStats, env
 	p.reconcileLabels(want)
-	p.redirects.Reconcile(ctx, g, redirects.SettingsOf(want.Snapshot, want.Outcome.Choices), &redirects.Environment{
-		Rules: env.Rules, Engine: env.Engine, Held: env.HeldPairs, PortName: env.PortName, Log: env.Log, Now: env.Now,
-	})
-	p.reconcileOrder(ctx, g, want.Kernel)
+	redirected := redirects.SettingsOf(want.Snapshot, want.Outcome.Choices)
+	p.reconcileOrder(ctx, g, want.Kernel, redirected.On && env.Rules != nil)
+	around := redirects.Environment{Rules: env.Rules, Engine: env.Engine, Held: env.HeldPairs, PortName: env.PortName, Log: env.Log, Now: env.Now}
+	if order := p.order.Task(); env.Rules != nil && order != nil {
+		around.Programmed = func() []nexthops.Programmed { groups, _ := order.last(); return groups }
+	}
+	p.redirects.Reconcile(ctx, g, redirected, &around)
 }
 
 // Detach ends placement on a switch that is about to be closed. Labels stay. Loads are shared
@@ -108,6 +111,7 @@ func (p *Placement) Events() (hops, order <-chan struct{}, polls <-chan time.Tim
 
 // HopsChanged has next hops read again.
 func (p *Placement) HopsChanged() {
+	p.redirects.Stale()
 	if p.labels != nil {
 		p.labels.Stale(p.env.Now())
 	}

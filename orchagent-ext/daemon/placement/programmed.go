@@ -41,10 +41,10 @@ type programmed struct {
 	err    error // why they are not known; nil: they are
 }
 
-// reconcileOrder begins to read what is programmed where a learned model needs it, or ends that.
-// The order of the kernel is that of netlink.
-func (p *Placement) reconcileOrder(ctx context.Context, g task.Group, kernel bool) {
-	want := p.labels != nil && !kernel && !p.labels.settings.Kernel
+// reconcileOrder begins to read what is programmed where a learned model needs it, or where
+// orchagent redirects flows, or ends that. The order of the kernel is that of netlink.
+func (p *Placement) reconcileOrder(ctx context.Context, g task.Group, kernel, redirects bool) {
+	want := redirects || p.labels != nil && !kernel && !p.labels.settings.Kernel
 	if !p.order.Has(want) {
 		p.order.Cancel() // a Redis that hangs may take its time
 	}
@@ -80,6 +80,11 @@ func (p *programmed) changed() <-chan struct{} {
 // known returns the groups that were read last, and has them read again soon.
 func (p *programmed) known() ([]nexthops.Programmed, error) {
 	signal(p.asked)
+	return p.last()
+}
+
+// last returns the groups that were read last.
+func (p *programmed) last() ([]nexthops.Programmed, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.groups, p.err

@@ -78,11 +78,11 @@ func TestProgrammedGroupsAreRead(t *testing.T) {
 func TestProgrammedWithoutASICDB(t *testing.T) {
 	g, ctx := task.NewGroup(t.Context(), slog.New(slog.DiscardHandler))
 	p := Placement{labels: &labels{}, env: &Environment{Databases: &sonicdb.Databases{}}}
-	p.reconcileOrder(ctx, g, false)
+	p.reconcileOrder(ctx, g, false, false)
 	if _, err := p.order.Task().known(); err == nil || !strings.Contains(err.Error(), `no database "ASIC_DB"`) || p.network.programmed == nil {
 		t.Errorf("%v", err)
 	}
-	if p.reconcileOrder(ctx, g, true); p.order.Runs() || p.network.programmed != nil {
+	if p.reconcileOrder(ctx, g, true, false); p.order.Runs() || p.network.programmed != nil {
 		t.Error("the kernel's order is looked for in ASIC_DB")
 	}
 	if err := g.Wait(); err != nil {

@@ -14,8 +14,12 @@ import (
 )
 
 // Groups implements [redirector.Network].
-func (network) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
-	return nexthops.ReadAll(dsts)
+func (n network) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
+	groups, err := nexthops.ReadAll(dsts)
+	if err != nil || n.programmed == nil {
+		return groups, err
+	}
+	return nexthops.WithoutAdaptive(groups, n.programmed()), nil
 }
 
 // Carrier implements [redirector.Network].

@@ -59,7 +59,10 @@ type Environment struct {
 	Rules  redirector.Switch
 	Engine redirector.Switch
 
-	Held     func() placer.Held         // returns the flows that are held now, by their addresses; nil: all are free
+	Held func() placer.Held // returns the flows that are held now, by their addresses; nil: all are free
+	// Programmed returns the groups of the switch, from any goroutine; nil: they are the kernel's.
+	Programmed func() []nexthops.Programmed
+
 	PortName func(number uint64) string // from any goroutine; "" for a number of another kind
 	Log      *slog.Logger
 	Now      func() time.Time
@@ -87,6 +90,13 @@ func (r *Redirects) Feed(samples <-chan packetio.Sample) {
 	}
 }
 
+// Stale has next hops read again.
+func (r *Redirects) Stale() {
+	if r.child.Runs() {
+		r.child.Task().stale.Store(true)
+	}
+}
+
 // Calls returns the calls that the loop is to make, each once; nil while the task is off.
 func (r *Redirects) Calls() <-chan func() {
 	if !r.child.Runs() {
@@ -109,6 +119,7 @@ type running struct {
 	news     *nexthops.News // nil: next hops are read now and then
 	samples  atomic.Pointer[<-chan packetio.Sample]
 	moves    atomic.Uint32 // redirect.Moves
+	stale    atomic.Bool   // next hops of the switch may have changed
 	calls    chan func()
 	ctx      context.Context // of Run
 	report   atomic.Pointer[report]
@@ -128,7 +139,7 @@ func start(s *Settings, moves redirect.Moves, env *Environment) *running {
 	if sw == nil {
 		sw = &oneByOne{Switch: env.Engine, call: r.call}
 	}
-	r.Redirector = redirector.New(s.Rules, network{}, sw, env.Log)
+	r.Redirector = redirector.New(s.Rules, network{env.Programmed}, sw, env.Log)
 	if env.Held != nil {
 		r.Held = r.held
 	}
@@ -180,6 +191,9 @@ func (r *running) poll() {
 		}
 		r.Sample(redirect.Flow{Src: s.Src, Dst: s.Dst, SrcPort: s.SrcPort}, s.From, r.link(s.To), s.Octets, now)
 	}
+	if r.stale.Swap(false) {
+		r.Stale()
+	}
 	r.SetMoves(redirect.Moves(r.moves.Load()))
 	err := r.Poll(now)
 	if err != nil && r.ctx.Err() == nil && (r.err == nil || r.err.Error() != err.Error()) {
@@ -220,5 +234,7 @@ func (r *running) call(f func()) bool {
 	return true
 }
 
-// network is that of the kernel.
-type network struct{}
+// network is that of the kernel, less the groups that the switch balances itself.
+type network struct {
+	programmed func() []nexthops.Programmed // nil: no switch does
+}

@@ -165,3 +165,21 @@ func TestSettingsFollowTheConfiguration(t *testing.T) {
 		t.Errorf("placement is off: %+v", s)
 	}
 }
+
+// TestRedirectsReadNextHopsAgainWhereTheSwitchHasOthers: the loop says so, once each time.
+func TestRedirectsReadNextHopsAgainWhereTheSwitchHasOthers(t *testing.T) {
+	r := &running{settings: &Settings{}, ctx: t.Context(), env: &Environment{Log: slog.New(slog.DiscardHandler), Now: time.Now}}
+	net := asked{}
+	r.Redirector = redirector.New(redirect.Config{}, net, &slow{}, r.env.Log)
+	r.poll() // adopts rules, and reads the next hops of their destinations
+	clear(net)
+	r.poll()
+	if len(net) > 0 {
+		t.Fatalf("next hops are read again without news: %v", net)
+	}
+	r.stale.Store(true)
+	r.poll()
+	if len(net) != 1 || r.stale.Load() {
+		t.Errorf("asked for %v: want the destination of the rules", net)
+	}
+}

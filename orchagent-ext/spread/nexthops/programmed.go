@@ -19,6 +19,8 @@ import (
 type Programmed struct {
 	Hops []Hop // in the switch's order
 	Err  error // why the hops are not known; nil: they are
+
+	Adaptive bool // the switch chooses among them by their load (SAI's adaptive routing and switching)
 }
 
 // A Hop is a member of a [Programmed].
@@ -32,6 +34,7 @@ type Hop struct {
 const (
 	objectPrefix   = "SAI_OBJECT_TYPE_"
 	groupType      = "SAI_NEXT_HOP_GROUP_ATTR_TYPE"
+	groupARS       = "SAI_NEXT_HOP_GROUP_ATTR_ARS_OBJECT_ID" // since SAI 1.14; null: none
 	memberGroup    = "SAI_NEXT_HOP_GROUP_MEMBER_ATTR_NEXT_HOP_GROUP_ID"
 	memberHop      = "SAI_NEXT_HOP_GROUP_MEMBER_ATTR_NEXT_HOP_ID"
 	memberWeight   = "SAI_NEXT_HOP_GROUP_MEMBER_ATTR_WEIGHT"
@@ -82,13 +85,13 @@ func ProgrammedGroups(objects []rows.Row, interfaces map[string]string) []Progra
 		slices.SortFunc(of, func(a, b programmedMember) int {
 			return cmp.Or(cmp.Compare(a.sequence, b.sequence), cmp.Compare(a.id, b.id))
 		})
-		var g Programmed
+		g := Programmed{Adaptive: unsigned(r.Fields[groupARS], 0) != 0}
 		for _, m := range of {
 			hop := hops[m.fields[memberHop]]
 			gateway, err := netip.ParseAddr(hop[hopAddress])
 			link := netdevs[hop[hopInterface]]
 			if err != nil || link == "" {
-				g = Programmed{Err: fmt.Errorf("%s has no name for the router interface %q of %s", InterfaceMap, hop[hopInterface], m.fields[memberHop])}
+				g = Programmed{Adaptive: g.Adaptive, Err: fmt.Errorf("%s has no name for the router interface %q of %s", InterfaceMap, hop[hopInterface], m.fields[memberHop])}
 				break
 			}
 			g.Hops = append(g.Hops, Hop{link, gateway.Unmap(), weightOf(m.fields[memberWeight])})
@@ -162,6 +165,29 @@ func (g *Group) inSwitchOrder(programmed []Programmed, err error) *Group {
 		}
 	}
 	return &is
+}
+
+// ErrAdaptive: the switch itself places the flows of a group.
+var ErrAdaptive = errors.New("the switch chooses among these next hops by their load")
+
+// WithoutAdaptive returns groups less those that the switch balances by load: an entry that
+// redirects a flow would take it out of that.
+func WithoutAdaptive(groups map[netip.Addr]Result, programmed []Programmed) map[netip.Addr]Result {
+	all := make(map[netip.Addr]Result, len(groups))
+	for dst, r := range groups {
+		adaptive := r.Group != nil && slices.ContainsFunc(programmed, func(p Programmed) bool {
+			if !p.Adaptive || p.Err != nil {
+				return p.Adaptive // its next hops are not known: it may be any group
+			}
+			same, _ := r.same(p.Hops)
+			return same
+		})
+		if adaptive {
+			r = Result{Err: ErrAdaptive}
+		}
+		all[dst] = r
+	}
+	return all
 }
 
 // lives reports whether the member takes packets.

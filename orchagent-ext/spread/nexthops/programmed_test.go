@@ -152,3 +152,35 @@ func TestGroupsInTheOrderOfTheSwitch(t *testing.T) {
 		}
 	}
 }
+
+// TestAdaptiveGroupsAreLeftOut: a group with an ARS object, and while the hops of one are unknown
+// every group, since it may be that one.
+func TestAdaptiveGroupsAreLeftOut(t *testing.T) {
+	interfaces := map[string]string{"Ethernet1": "oid:0x6000000000001", "Ethernet2": "oid:0x6000000000002", "Ethernet3": "oid:0x6000000000003"}
+	objects := func(ars string) []rows.Row {
+		return []rows.Row{
+			hopObject(1), hopObject(2), hopObject(3),
+			asicRow("NEXT_HOP_GROUP", "0x5000000000010", "TYPE", unorderedPaths, "ARS_OBJECT_ID", ars),
+			memberObject("0x2d000000000a00", "0x5000000000010", 1), memberObject("0x2d000000000a01", "0x5000000000010", 2),
+			asicRow("NEXT_HOP_GROUP", "0x5000000000011", "TYPE", unorderedPaths),
+			memberObject("0x2d000000000a02", "0x5000000000011", 2), memberObject("0x2d000000000a03", "0x5000000000011", 3),
+		}
+	}
+	first, second := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
+	groups := map[netip.Addr]Result{first: {Group: kernelGroup(2, 1)}, second: {Group: kernelGroup(2, 3)}}
+	for name, tt := range map[string]struct {
+		programmed []Programmed
+		left       []netip.Addr // out
+	}{
+		"an ARS object": {ProgrammedGroups(objects("oid:0x67000000000001"), interfaces), []netip.Addr{first}},
+		"a null one":    {ProgrammedGroups(objects("oid:0x0"), interfaces), nil},
+		"no names":      {ProgrammedGroups(objects("oid:0x67000000000001"), nil), []netip.Addr{first, second}},
+		"nothing":       {nil, nil},
+	} {
+		for dst, r := range WithoutAdaptive(groups, tt.programmed) {
+			if is, want := errors.Is(r.Err, ErrAdaptive), slices.Contains(tt.left, dst); is != want || is == (r.Group != nil) {
+				t.Errorf("%s: %v is left out: %v (%v), want %v", name, dst, is, r.Err, want)
+			}
+		}
+	}
+}
