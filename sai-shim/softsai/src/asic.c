@@ -15,7 +15,7 @@
 static struct {
 	const struct profile *base;
 	bool named;
-	uint64_t rule_ms, entries, samples, counters_ms;
+	uint64_t rule_ms, entries, samples, counters_ms, queues_ms;
 	char hide[256], entries_text[24], samples_text[24];
 } asic;
 
@@ -27,6 +27,7 @@ static const struct limit {
 	{ "entries", &asic.entries, 1 << 24 },
 	{ "samples", &asic.samples, 100000000 },
 	{ "counters_ms", &asic.counters_ms, 60000 },
+	{ "queues_ms", &asic.queues_ms, 60000 },
 };
 
 static bool set(const char *file, const char *key, const char *value)
@@ -49,7 +50,7 @@ static bool set(const char *file, const char *key, const char *value)
 		fail("%s: %s is \"%s\"; 1 to %llu is allowed", file, key, value, (unsigned long long)limits[i].max);
 		return false;
 	}
-	fail("%s: \"%s\" is not known; rule_ms, entries, samples, counters_ms and hide are", file, key);
+	fail("%s: \"%s\" is not known; rule_ms, entries, samples, counters_ms, queues_ms and hide are", file, key);
 	return false;
 }
 
@@ -127,4 +128,9 @@ void asic_wait(void)
 uint64_t asic_counter_age(void)
 {
 	return asic.counters_ms * 1000000;
+}
+
+uint64_t asic_queue_age(void)
+{
+	return asic.queues_ms * 1000000;
 }

@@ -7,6 +7,7 @@
  *   entries=2048     ACL entries
  *   samples=1000     packets to the CPU a second, of all ports
  *   counters_ms=50   how old the values of ACL counters may be
+ *   queues_ms=10     the same of queue statistics
  *   hide=LIST        capabilities beside those of the extension, as SLUICE_HIDE has them
  *
  * A key that is missing sets no limit. The extension is hidden: labels, flows in queues, holds.
@@ -33,5 +34,8 @@ void asic_wait(void);
 
 /* How old a counter's value may be, in ns; 0: it is read each time. */
 uint64_t asic_counter_age(void);
+
+/* The same of the statistics of a queue. */
+uint64_t asic_queue_age(void);
 
 #endif

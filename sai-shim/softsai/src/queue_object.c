@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
+#include "asic.h"
 #include "index.h"
 #include "log.h"
 #include "qdisc.h"
@@ -88,9 +90,16 @@ sai_status_t queue_apply_marks(void)
 	return status;
 }
 
+/* The statistics that the ASIC read last. */
+struct queue_state {
+	struct qdisc_stats last;
+	uint64_t at; /* ns; 0: none were read */
+};
+
 const struct type queue_type = {
 	.type = SAI_OBJECT_TYPE_QUEUE,
 	.name = "queue",
+	.room = sizeof(struct queue_state),
 	.attributes = queue_attributes,
 	.count = sizeof(queue_attributes) / sizeof(queue_attributes[0]),
 	.built_in = true,
@@ -136,6 +145,23 @@ static bool stat_of(const struct qdisc_stats *s, sai_stat_id_t id, uint64_t *val
 	return false;
 }
 
+static int refresh(struct object *o, struct qdisc_stats *s)
+{
+	struct queue_state *state = o->state;
+	struct timespec t;
+	uint64_t now;
+	int err = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = t.tv_sec * 1000000000ULL + t.tv_nsec;
+	if (!state->at || now - state->at >= asic_queue_age()) {
+		err = qdisc_stats(queue_ifindex(o->id), queue_index(o->id), &state->last);
+		state->at = err ? 0 : now;
+	}
+	*s = state->last;
+	return err;
+}
+
 static sai_status_t read_stats(sai_object_id_t id, struct object **o, struct qdisc_stats *s)
 {
 	int err;
@@ -143,7 +169,7 @@ static sai_status_t read_stats(sai_object_id_t id, struct object **o, struct qdi
 	*o = object_find(id);
 	if (!*o || (*o)->type != &queue_type)
 		return SAI_STATUS_INVALID_OBJECT_ID;
-	err = qdisc_stats(queue_ifindex((*o)->id), queue_index((*o)->id), s);
+	err = refresh(*o, s);
 	if (!err)
 		return SAI_STATUS_SUCCESS;
 	if (err == -ENODEV || err == -ENOENT) /* the netdev is gone, or another owner removed the queue */
