@@ -11,15 +11,17 @@ const (
 	// longest is the longest interval of readings.
 	longest = time.Second
 
-	// still is how many equal readings in a row are taken for one that is not refreshed, while
-	// packets leave the queue; calm is how many good ones in a row halve the interval again.
-	still, calm = 5, 100
+	// still is how many equal depths in a row are taken for one that is not refreshed, while
+	// packets leave the queue: senders with windows keep a queue at one depth for a while. calm is
+	// how many good ones in a row halve the interval again.
+	still, calm = 100, 100
 )
 
 // Reading is one reading of a queue's counters.
 type Reading struct {
 	Octets  uint64 // that wait; a gauge
 	Packets uint64 // that left since the switch began; 0 where it is not counted
+	Dropped uint64 // packets that found the queue full; likewise
 }
 
 // Clock judges readings of a queue, and says how often to read. Set Interval before use.
@@ -37,7 +39,8 @@ type Clock struct {
 }
 
 // Take takes a reading, and reports whether it may be used. size is the queue's buffer in octets; 0:
-// unknown. Useless are a value that stays the same while packets leave, one larger than the
+// unknown. Useless are a value that stays the same while packets leave and none is dropped (a full
+// queue has one depth), one larger than the
 // buffer, and the first one after a counter went backwards, as it does when it is cleared or wraps.
 func (c *Clock) Take(r Reading, size uint64) bool {
 	if c.least == 0 {
@@ -51,9 +54,11 @@ func (c *Clock) Take(r Reading, size uint64) bool {
 		why = fmt.Sprintf("a queue reports %d octets, and its buffer has %d", r.Octets, size)
 	case first:
 		return true
-	case r.Packets < last.Packets:
+	case r == last && r.Octets != 0:
+		return false // the queue is paused, or the library has yet to read it again
+	case r.Packets < last.Packets || r.Dropped < last.Dropped:
 		why = fmt.Sprintf("a queue's counter went back from %d to %d packets", last.Packets, r.Packets)
-	case r.Octets == last.Octets && r.Octets != 0 && r.Packets != last.Packets:
+	case r.Octets == last.Octets && r.Octets != 0 && r.Packets != last.Packets && r.Dropped == last.Dropped:
 		if c.equal++; c.equal >= still {
 			why = fmt.Sprintf("a queue reported %d octets %d times while packets left", r.Octets, c.equal+1)
 		}
@@ -61,8 +66,7 @@ func (c *Clock) Take(r Reading, size uint64) bool {
 		c.equal = 0
 	}
 	if why != "" {
-		c.reason, c.good, c.equal = why, 0, 0
-		c.Interval = min(2*c.Interval, max(longest, c.least))
+		c.slower(why)
 		return false
 	}
 	if c.good++; c.good >= calm {
@@ -72,6 +76,23 @@ func (c *Clock) Take(r Reading, size uint64) bool {
 		}
 	}
 	return true
+}
+
+// Took takes how long a reading took. One that takes half of the interval keeps others from the
+// library, such as those of SONiC's own counters.
+func (c *Clock) Took(d time.Duration) {
+	if c.least == 0 {
+		c.least = c.Interval
+	}
+	if d > c.Interval/2 {
+		c.slower(fmt.Sprintf("a reading of queues took %v", d.Round(time.Millisecond)))
+	}
+}
+
+// slower doubles the interval.
+func (c *Clock) slower(why string) {
+	c.reason, c.good, c.equal = why, 0, 0
+	c.Interval = min(2*c.Interval, max(longest, c.least))
 }
 
 // Unproven returns why the readings cannot be relied on; "": they can.

@@ -2,10 +2,7 @@
 
 package sampled
 
-import (
-	"iter"
-	"math"
-)
+import "math"
 
 const (
 	// decay is the rest of a sample's weight after an interval. Without memory a flow of
@@ -42,9 +39,11 @@ type Queue[F comparable] struct {
 	// Full counts samples of flows that found no room; they count in the whole.
 	Full uint64
 
-	flows map[F]*weight
-	whole weight
-	depth uint64
+	flows   map[F]*weight
+	free    []*weight // of flows that were forgotten
+	whole   weight
+	arrived float64 // octets of packets that samples are of, by the queue's own counters
+	depth   uint64
 }
 
 // Sample takes a packet that went to the queue. Packets that belong to no flow that could be
@@ -61,7 +60,12 @@ func (q *Queue[F]) Sample(flow F, octets int) {
 		if q.flows == nil {
 			q.flows = make(map[F]*weight, room)
 		}
-		w = &weight{}
+		if n := len(q.free); n > 0 {
+			w, q.free = q.free[n-1], q.free[:n-1]
+			*w = weight{}
+		} else {
+			w = &weight{}
+		}
 		q.flows[flow] = w
 	}
 	w.octets += float64(octets)
@@ -75,6 +79,11 @@ func (q *Queue[F]) Other(octets int) {
 	q.whole.count++
 }
 
+// Arrived takes the octets of an interval that came to the queue by its own counters, divided by
+// the packets that a sample represents. What is more than the octets of samples is of packets that
+// no sample shows, such as those of TCP.
+func (q *Queue[F]) Arrived(octets float64) { q.arrived += max(octets, 0) }
+
 // Depth ends an interval with the octets that wait in the queue at its end. The estimates are
 // of this moment until the next call, which has them decay.
 func (q *Queue[F]) Depth(octets uint64) { q.depth = octets }
@@ -83,40 +92,33 @@ func (q *Queue[F]) Depth(octets uint64) { q.depth = octets }
 func (q *Queue[F]) Decay() {
 	q.whole.octets *= decay
 	q.whole.count *= decay
+	q.arrived *= decay
 	for flow, w := range q.flows {
 		w.octets *= decay
 		if w.count *= decay; w.count < forgotten {
 			delete(q.flows, flow)
+			q.free = append(q.free, w)
 		}
 	}
 }
 
-// Flows returns the flows of which there are samples, in any order.
-func (q *Queue[F]) Flows() iter.Seq2[F, Estimate] {
-	return func(yield func(F, Estimate) bool) {
-		for flow, w := range q.flows {
-			if !yield(flow, q.of(w)) {
-				return
-			}
-		}
+// Share returns the part of a flow in the octets that come to the queue, 0 to 1; 0 too where the
+// flow is forgotten.
+func (q *Queue[F]) Share(flow F) float64 {
+	w, whole := q.flows[flow], max(q.whole.octets, q.arrived)
+	if w == nil || whole <= 0 {
+		return 0
 	}
+	return min(1, w.octets/whole)
 }
 
 // Of returns the estimate of one flow; the zero value where there is no sample of it.
 func (q *Queue[F]) Of(flow F) (e Estimate) {
 	if w := q.flows[flow]; w != nil {
-		e = q.of(w)
+		mean := q.Share(flow) * float64(q.depth)
+		// Of a binomial distribution, whose deviation is a part of its mean.
+		deviation := math.Sqrt((1 - min(1, w.count/q.whole.count)) / w.count)
+		e = Estimate{Least: uint64(mean * max(0, 1-doubt*deviation)), Mean: uint64(mean)}
 	}
 	return e
-}
-
-func (q *Queue[F]) of(w *weight) Estimate {
-	if q.whole.octets <= 0 {
-		return Estimate{}
-	}
-	share := min(1, w.octets/q.whole.octets)
-	mean := share * float64(q.depth)
-	// Of a binomial distribution, whose deviation is a part of its mean.
-	deviation := math.Sqrt((1 - min(1, w.count/q.whole.count)) / w.count)
-	return Estimate{Least: uint64(mean * max(0, 1-doubt*deviation)), Mean: uint64(mean)}
 }

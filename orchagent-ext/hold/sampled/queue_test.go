@@ -45,8 +45,8 @@ func (p *port) interval(samples int, octets uint64) {
 
 // named returns the flows that are named: that surely have more than the high mark.
 func (p *port) named() (all []int) {
-	for flow, e := range p.queue.Flows() {
-		if e.Least > high {
+	for flow := range len(p.shares) + 1 {
+		if p.queue.Of(flow).Least > high {
 			all = append(all, flow)
 		}
 	}
@@ -159,24 +159,24 @@ func TestUselessReadingsDoubleTheInterval(t *testing.T) {
 	for name, bad := range map[string]func(c *Clock) bool{
 		"stays the same": func(c *Clock) (used bool) {
 			for i := range uint64(still) {
-				used = c.Take(Reading{500, 1000 + i}, size)
+				used = c.Take(Reading{Octets: 500, Packets: 1000 + i}, size)
 			}
 			return used
 		},
-		"goes backwards": func(c *Clock) bool { return c.Take(Reading{600, 10}, size) },
+		"goes backwards": func(c *Clock) bool { return c.Take(Reading{Octets: 600, Packets: 10}, size) },
 		"exceeds the buffer": func(c *Clock) bool {
-			return c.Take(Reading{size + 1, 2000}, size)
+			return c.Take(Reading{Octets: size + 1, Packets: 2000}, size)
 		},
 	} {
 		c := &Clock{Interval: interval}
-		if !c.Take(Reading{400, 900}, size) || !c.Take(Reading{500, 999}, size) || c.Unproven() != "" {
+		if !c.Take(Reading{Octets: 400, Packets: 900}, size) || !c.Take(Reading{Octets: 500, Packets: 999}, size) || c.Unproven() != "" {
 			t.Errorf("%s: good readings: %s", name, c.Unproven())
 		}
 		if bad(c) || c.Interval != 2*interval || c.Unproven() == "" {
 			t.Errorf("%s: interval %v: %q", name, c.Interval, c.Unproven())
 		}
 		for i := range uint64(2 * calm) {
-			if !c.Take(Reading{i % 2, 10_000 + i}, size) {
+			if !c.Take(Reading{Octets: i % 2, Packets: 10_000 + i}, size) {
 				t.Errorf("%s: reading %d is left out: %s", name, i, c.Unproven())
 			}
 		}
@@ -186,16 +186,23 @@ func TestUselessReadingsDoubleTheInterval(t *testing.T) {
 	}
 	c := &Clock{Interval: interval}
 	for i := range uint64(20) {
-		c.Take(Reading{1, 1000 - i}, size)
+		c.Take(Reading{Octets: 1, Packets: 1000 - i}, size)
 	}
 	if c.Interval != longest {
 		t.Errorf("interval %v", c.Interval)
 	}
+	full := &Clock{Interval: interval}
+	for i := range uint64(3 * still) {
+		if !full.Take(Reading{Octets: size, Packets: 1000 + i, Dropped: i}, size) {
+			t.Error("a full queue counts as one whose reading is not refreshed: ", full.Unproven())
+		}
+	}
 	idle := &Clock{Interval: interval}
 	for range 3 * still {
-		if !idle.Take(Reading{7, 7}, 0) {
-			t.Error("a queue in which nothing moves counts as one whose reading is not refreshed")
-		}
+		idle.Take(Reading{Octets: 7, Packets: 7}, 0)
+	}
+	if why := idle.Unproven(); why != "" || idle.Interval != interval {
+		t.Error("a queue in which nothing moves counts as one whose reading is not refreshed: ", why)
 	}
 }
 
