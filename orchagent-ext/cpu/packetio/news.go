@@ -35,8 +35,7 @@ func (r *Reader) learned(p *roce.Packet, f *flow.Flow, frame *Frame) {
 	if r.seen == nil && f.Packets&(f.Packets-1) != 0 {
 		return
 	}
-	bth := p.BTH()
-	l := Pair{Src: f.SessionSrc(), Dst: f.SessionDst(), DestQP: f.DestQP, SrcQP: qp, SrcPort: p.SrcPort(), PKey: bth.PKey, DSCP: p.TrafficClass() >> 2, Bits: bth.Resv6}
+	l := pairOf(p, f, qp)
 	if r.seen != nil {
 		at := &r.seen[f.Slot()]
 		if f.Packets == 1 {
@@ -52,6 +51,23 @@ func (r *Reader) learned(p *roce.Packet, f *flow.Flow, frame *Frame) {
 		*at = lately{r.now, f.Bytes, f.Packets}
 	}
 	r.config.Learned(l)
+}
+
+// pairOf returns the session of a packet, of a flow that the queue pair sends.
+func pairOf(p *roce.Packet, f *flow.Flow, srcQP uint32) Pair {
+	bth := p.BTH()
+	return Pair{Src: f.SessionSrc(), Dst: f.SessionDst(), DestQP: f.DestQP, SrcQP: srcQP, SrcPort: p.SrcPort(), PKey: bth.PKey, DSCP: p.TrafficClass() >> 2, Bits: bth.Resv6}
+}
+
+// watched reports a packet, with its own octets.
+func (r *Reader) watched(p *roce.Packet, f *flow.Flow, frame *Frame) {
+	if p.Fragment() {
+		return
+	}
+	qp, _ := r.table.SrcQP(f)
+	l := pairOf(p, f, qp)
+	l.PathSrc, l.PathDst, l.Label, l.From, l.To, l.Octets = p.PathSrc(), p.PathDst(), p.FlowLabel(), frame.From, frame.To, uint64(p.Len())
+	r.config.Watched(l)
 }
 
 // lately is when a flow was reported last, ns, and its octets and packets by then.
@@ -111,6 +127,9 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 	}
 	if r.config.Learned != nil {
 		r.learned(p, f, frame)
+	}
+	if r.config.Watched != nil {
+		r.watched(p, f, frame)
 	}
 	if p.Tunnelled() {
 		r.tunnelled.Add(1)

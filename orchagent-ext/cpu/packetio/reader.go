@@ -80,6 +80,9 @@ type Config struct {
 	// It must return at once. It may be nil.
 	Learned func(Pair)
 
+	// Watched is called with each packet of RoCEv2. It must return at once. It may be nil.
+	Watched func(Pair)
+
 	// Seen: Learned is called for the packets of every flow, at times, with its path and
 	// octets: how many packets each represents. 0: it is not.
 	Seen uint32

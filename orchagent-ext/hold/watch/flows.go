@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/hold/flowcontrol"
+	"sluice/orchagent-ext/hold/sampled"
+	sai "sluice/sai-shim"
+)
+
+const (
+	// Interval is the time between two readings of a queue's depth, where the library keeps
+	// up. Over 20 ms round trip 10 ms late costs nothing, and 50 ms a queue that is longer by half.
+	Interval = 10 * time.Millisecond
+
+	// MostQueues are read: more readings keep SONiC's own counters waiting.
+	MostQueues = 16
+
+	samplesRoom  = 8192 // samples that wait: of 0.8 s, at 10,000 a second
+	readingsRoom = 4 * MostQueues
+	eventsRoom   = 1024
+	flowsRoom    = 4096 // flows of all queues
+)
+
+// Depth is a reading of a queue's counters.
+type Depth struct {
+	sampled.Reading
+	Left uint64 // octets that left since the switch began
+	Err  error  // the queue was not read, and the rest is 0
+}
+
+// Config has the queues that are watched. It is immutable once it was passed to
+// [Flows.Configure].
+type Config struct {
+	Queues map[sai.ObjectID]flowcontrol.Queue // MostQueues at most
+	Room   map[sai.ObjectID]uint64            // octets of their buffers, where known
+	Class  [64]uint8                          // the number of the queue by DSCP
+	Rate   uint32                             // packets that a sample represents
+}
+
+// queue returns the watched queue that packets of a DSCP wait in for a port.
+func (c *Config) queue(port sai.ObjectID, dscp uint8) (id sai.ObjectID, watched bool) {
+	for id, q := range c.Queues {
+		if q.Port == port && q.Number == c.Class[dscp&63] {
+			return id, true
+		}
+	}
+	return id, false
+}
+
+// Flows are those in the queues of a switch. Make it with [New]; without a configuration it
+// watches none.
+type Flows struct {
+	read     func(ctx context.Context, queues []sai.ObjectID) []Depth
+	wake     int // eventfd: a reading waits
+	settings atomic.Pointer[Config]
+	samples  chan sample
+	readings chan reading
+	why      atomic.Pointer[string] // that readings cannot be relied on
+	full     atomic.Uint64          // samples that found no room
+
+	thread
+}
+
+// sample is a packet that goes to a queue.
+type sample struct {
+	queue sai.ObjectID
+	packetio.Pair
+}
+
+// reading is a [Depth] of a queue.
+type reading struct {
+	queue sai.ObjectID
+	at    int64 // ns, CLOCK_MONOTONIC
+	Depth
+}
+
+var _ flowcontrol.Library = (*Flows)(nil)
+
+// New returns flows that are read by a function, in the order of its argument; it returns nil
+// once its context is done. Close it after all else.
+func New(read func(ctx context.Context, queues []sai.ObjectID) []Depth) (*Flows, error) {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("make an eventfd: %w", err)
+	}
+	return &Flows{read: read, wake: fd, samples: make(chan sample, samplesRoom), readings: make(chan reading, readingsRoom), thread: newThread()}, nil
+}
+
+// Close closes the descriptor that New made.
+func (f *Flows) Close() error { return unix.Close(f.wake) }
+
+// Configure has queues watched from now on, and others no longer; nil: none.
+func (f *Flows) Configure(c *Config) { f.settings.Store(c) }
+
+// Unproven returns why the estimates cannot be relied on; "": they can.
+func (f *Flows) Unproven() string {
+	if why := f.why.Load(); why != nil {
+		return *why
+	}
+	return ""
+}
+
+// Sample takes a packet on the packet path, and returns at once. Those that find no room are
+// counted.
+func (f *Flows) Sample(p packetio.Pair) {
+	c := f.settings.Load()
+	if c == nil || p.To == 0 {
+		return
+	}
+	id, watched := c.queue(sai.ObjectID(p.To), p.DSCP)
+	if !watched {
+		return
+	}
+	select {
+	case f.samples <- sample{id, p}:
+	default:
+		f.full.Add(1)
+	}
+}
+
+// Run reads the queues until ctx is done.
+func (f *Flows) Run(ctx context.Context) error {
+	clocks := map[sai.ObjectID]*sampled.Clock{}
+	for next := Interval; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(next):
+		}
+		began := packetio.Monotonic()
+		if next = f.round(ctx, clocks); next == 0 {
+			next = Interval
+			continue
+		}
+		next = max(next-time.Duration(packetio.Monotonic()-began), time.Millisecond)
+	}
+}
+
+// round reads each queue once, and returns the interval until the next one; 0: no queue is
+// watched.
+func (f *Flows) round(ctx context.Context, clocks map[sai.ObjectID]*sampled.Clock) (next time.Duration) {
+	c := f.settings.Load()
+	if c == nil || len(c.Queues) == 0 {
+		clear(clocks)
+		return 0
+	}
+	ids := make([]sai.ObjectID, 0, len(c.Queues))
+	for id := range c.Queues {
+		ids = append(ids, id)
+	}
+	began := packetio.Monotonic()
+	all := f.read(ctx, ids)
+	now, why := packetio.Monotonic(), ""
+	for i, d := range all {
+		clock := clocks[ids[i]]
+		if clock == nil {
+			clock = &sampled.Clock{Interval: Interval}
+			clocks[ids[i]] = clock
+		}
+		used := d.Err == nil && clock.Take(d.Reading, c.Room[ids[i]])
+		clock.Took(time.Duration(now-began) / time.Duration(len(all)))
+		if used {
+			select {
+			case f.readings <- reading{ids[i], now, d}:
+			default: // flow control has stopped
+			}
+		}
+		next = max(next, clock.Interval)
+		if w := clock.Unproven(); w != "" {
+			why = w
+		}
+		if d.Err != nil {
+			why = d.Err.Error()
+		}
+	}
+	f.why.Store(&why)
+	one := [8]byte{1} // in either byte order it is not 0
+	_, _ = unix.Write(f.wake, one[:])
+	return max(next, Interval)
+}
+
+// WatchFlows implements [flowcontrol.Library].
+func (f *Flows) WatchFlows() (fd int, err error) { return f.wake, nil }
+
+// SetQueueMarks implements [flowcontrol.Library]: the marks are those of [Config].
+func (f *Flows) SetQueueMarks(sai.ObjectID, uint32, uint32) error { return nil }
+
+// SetFlowKey implements [flowcontrol.Library]: a flow is the packets to one queue pair.
+func (f *Flows) SetFlowKey(sai.FlowKey) error { return nil }
+
+// SetStreamSeed implements [flowcontrol.Library].
+func (f *Flows) SetStreamSeed(uint32) error { return nil }
+
+// FlowStats implements [flowcontrol.Library].
+func (f *Flows) FlowStats() (sai.FlowStats, error) {
+	return sai.FlowStats{Unmonitored: f.full.Load()}, nil
+}
+
+// SetHold implements [flowcontrol.Switch]: flows are counted, and none is held.
+func (f *Flows) SetHold(_ sai.ObjectID, _ sai.HoldMatch, d time.Duration, rate uint64) error {
+	if d == 0 || rate == math.MaxUint64 {
+		return nil
+	}
+	return sai.ErrNotSupported
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/hold/congestion"
+	"sluice/orchagent-ext/hold/sampled"
+	"sluice/orchagent-ext/wire/roce"
+	sai "sluice/sai-shim"
+)
+
+// thread is the state of the thread of flow control.
+type thread struct {
+	config *Config // as of the last reading
+	queues map[sai.ObjectID]*queue
+	flows  map[key]*flow
+	byID   map[uint64]*flow
+	last   uint64 // ID that was given
+	free   []*flow
+	events []sai.FlowEvent // that wait
+	lost   uint64          // events
+	woken  [8]byte         // that the eventfd counts
+}
+
+func newThread() thread {
+	return thread{
+		queues: make(map[sai.ObjectID]*queue, MostQueues), flows: make(map[key]*flow, flowsRoom), byID: make(map[uint64]*flow, flowsRoom),
+		events: make([]sai.FlowEvent, 0, eventsRoom),
+	}
+}
+
+// key names a flow: the packets from one host to a queue pair of another, by one queue.
+type key struct {
+	queue    sai.ObjectID
+	src, dst netip.Addr
+	destQP   uint32
+}
+
+// flow is a flow of which there are samples.
+type flow struct {
+	key
+	id     uint64
+	packet packetio.Pair // the last sample
+
+	named   bool // it surely had more than the high mark, and has more than the low one since
+	alarmed bool
+	sampled.Estimate
+
+	left, before float64 // octets that left the queue by the last reading, and by the one before
+}
+
+// octets returns the flow's octets in the queue: for the first signal those that it surely has.
+func (f *flow) octets() uint64 {
+	if f.named {
+		return f.Mean
+	}
+	return f.Least
+}
+
+// queue is a queue with its flows.
+type queue struct {
+	sampled.Queue[*flow]
+	read reading // the last one; at 0: there was none
+	took int64   // ns between that and the one before
+	of   map[*flow]struct{}
+}
+
+// ReadFlowEvents implements [flowcontrol.Switch]. It takes the samples and readings that wait.
+func (f *Flows) ReadFlowEvents(dst []sai.FlowEvent) (n int, lost uint64) {
+	_, _ = unix.Read(f.wake, f.woken[:])
+	f.follow(f.settings.Load())
+	for range len(f.samples) {
+		s := <-f.samples
+		f.sample(&s)
+	}
+	for range len(f.readings) {
+		r := <-f.readings
+		f.depth(&r)
+	}
+	n = copy(dst, f.events)
+	f.events = f.events[:copy(f.events, f.events[n:])]
+	return n, f.lost
+}
+
+// follow takes a configuration: queues outside of it are forgotten.
+func (t *thread) follow(c *Config) {
+	if c == t.config {
+		return
+	}
+	t.config = c
+	for id, q := range t.queues {
+		if c != nil {
+			if _, stays := c.Queues[id]; stays {
+				continue
+			}
+		}
+		for f := range q.of {
+			t.forget(q, f)
+		}
+		delete(t.queues, id)
+	}
+}
+
+// sample takes a packet of a flow.
+func (t *thread) sample(s *sample) {
+	if t.config == nil {
+		return
+	}
+	if _, watched := t.config.Queues[s.queue]; !watched {
+		return
+	}
+	q := t.queues[s.queue]
+	if q == nil {
+		q = &queue{of: map[*flow]struct{}{}}
+		t.queues[s.queue] = q
+	}
+	k := key{s.queue, s.Src, s.Dst, s.DestQP}
+	f := t.flows[k]
+	if f == nil {
+		if len(t.flows) >= flowsRoom {
+			q.Other(int(s.Octets))
+			return
+		}
+		f = t.add(q, k)
+	}
+	f.packet = s.Pair
+	q.Sample(f, int(s.Octets))
+}
+
+func (t *thread) add(q *queue, k key) *flow {
+	f := &flow{}
+	if n := len(t.free); n > 0 {
+		f, t.free = t.free[n-1], t.free[:n-1]
+	}
+	t.last++
+	*f = flow{key: k, id: t.last}
+	t.flows[k], t.byID[f.id] = f, f
+	q.of[f] = struct{}{}
+	return f
+}
+
+func (t *thread) forget(q *queue, f *flow) {
+	delete(t.flows, f.key)
+	delete(t.byID, f.id)
+	delete(q.of, f)
+	t.free = append(t.free, f)
+}
+
+// depth ends an interval of a queue: its flows get their shares, and events are raised.
+func (t *thread) depth(r *reading) {
+	q := t.queues[r.queue]
+	if q == nil || t.config == nil {
+		return // no packet went there
+	}
+	watched, ok := t.config.Queues[r.queue]
+	if !ok {
+		return
+	}
+	left, came := q.since(r)
+	q.Arrived(came / float64(t.config.Rate))
+	q.Depth(r.Octets)
+	for f := range q.of {
+		share := q.Share(f)
+		f.before, f.left = f.left, f.left+share*left
+		f.Estimate = q.Of(f)
+		t.signal(f, &watched.Threshold, r.at, watched.Port)
+		if share == 0 && !f.named {
+			t.forget(q, f)
+		}
+	}
+	q.Decay()
+}
+
+// since returns the octets that left a queue and those that came since the last reading, and
+// takes the reading. After a counter went backwards they are 0 once.
+func (q *queue) since(r *reading) (left, came float64) {
+	last := &q.read
+	if last.at != 0 && r.Left >= last.Left && r.Dropped >= last.Dropped && r.Packets >= last.Packets {
+		left = float64(r.Left - last.Left)
+		came = left + float64(r.Octets) - float64(last.Octets)
+		if packets := r.Packets - last.Packets; packets > 0 {
+			came += left / float64(packets) * float64(r.Dropped-last.Dropped)
+		}
+	}
+	q.took = r.at - last.at
+	q.read = *r
+	return left, came
+}
+
+// signal raises the event of a flow, as a switch that watches flows does: high again at each
+// reading.
+func (t *thread) signal(f *flow, mark *congestion.Threshold, at int64, port sai.ObjectID) {
+	alarm, low := max(mark.Low, mark.High/5*4), max(mark.Low, 1)
+	switch {
+	case f.Least > mark.High || f.named && f.Mean > mark.High:
+		f.named, f.alarmed = true, true
+		t.raise(f, sai.MarkHigh, at, port)
+	case f.Mean < low:
+		if f.named || f.alarmed {
+			t.raise(f, sai.MarkLow, at, port)
+		}
+		f.named, f.alarmed = false, false
+	case f.Least >= alarm && !f.alarmed:
+		f.alarmed = true
+		t.raise(f, sai.MarkAlarm, at, port)
+	}
+}
+
+// raise adds an event.
+func (t *thread) raise(f *flow, mark sai.FlowMark, at int64, port sai.ObjectID) {
+	if len(t.events) == cap(t.events) {
+		t.lost++
+		return
+	}
+	p := &f.packet
+	e := sai.FlowEvent{
+		Queue: f.queue, InPort: sai.ObjectID(p.From), Flow: f.id, Octets: f.octets(), At: at, Mark: mark,
+		Arrival: sai.Arrival{Known: true, TrafficClass: p.DSCP << 2, FlowLabel: p.Label, Src: sai.AddressOf(p.PathSrc), Dst: sai.AddressOf(p.PathDst)},
+		Session: sai.Session{
+			Protocol: unix.IPPROTO_UDP, RoCEv2: true, BTHOctet: p.Bits, SrcPort: p.SrcPort, DstPort: roce.UDPPort, PKey: p.PKey,
+			DestQP: p.DestQP, SrcQP: p.SrcQP, Src: sai.AddressOf(p.Src), Dst: sai.AddressOf(p.Dst),
+		},
+	}
+	e.Length = header(&e.Head, p)
+	t.events = append(t.events, e)
+}
+
+// header writes the outermost IP header of a packet as it leaves by a switch that changes none of
+// the fields that names flows, and returns its length.
+func header(head *[sai.FlowHead]byte, p *packetio.Pair) uint8 {
+	if p.PathSrc.Is4() {
+		head[0], head[1], head[9] = 0x45, p.DSCP<<2, unix.IPPROTO_UDP
+		src, dst := p.PathSrc.As4(), p.PathDst.As4()
+		copy(head[12:], src[:])
+		copy(head[16:], dst[:])
+		return 20
+	}
+	binary.BigEndian.PutUint32(head[:], 6<<28|uint32(p.DSCP)<<22|p.Label)
+	head[6] = unix.IPPROTO_UDP
+	src, dst := p.PathSrc.As16(), p.PathDst.As16()
+	copy(head[8:], src[:])
+	copy(head[24:], dst[:])
+	return 40
+}
+
+// GetFlow implements [flowcontrol.Switch].
+func (f *Flows) GetFlow(_ sai.ObjectID, id uint64) (s sai.FlowState, err error) {
+	if known := f.byID[id]; known != nil {
+		if octets := known.octets(); octets > 0 {
+			return sai.FlowState{Flow: id, Octets: octets, Departed: uint64(known.left), At: f.queues[known.queue].read.at}, nil
+		}
+	}
+	return s, sai.ErrNotFound
+}
+
+// GetHold implements [flowcontrol.Switch]: the octets of a flow that came, those in the queue
+// among them. What left since the last reading is taken to be as much as between the two before.
+func (f *Flows) GetHold(_ sai.ObjectID, m sai.HoldMatch) (s sai.HoldState, err error) {
+	if m.Kind != sai.HoldSession {
+		return s, sai.ErrNotFound
+	}
+	for id, q := range f.queues {
+		known := f.flows[key{id, m.Src, m.Dst, m.Value}]
+		if known == nil || q.took <= 0 {
+			continue
+		}
+		part := min(1, float64(packetio.Monotonic()-q.read.at)/float64(q.took))
+		left := known.before + (known.left-known.before)*max(part, 0)
+		return sai.HoldState{Remaining: time.Second, Octets: uint64(left) + known.octets()}, nil
+	}
+	return s, sai.ErrNotFound
+}
