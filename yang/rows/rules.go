@@ -45,6 +45,7 @@ var musts = map[string]func(self string, v values) bool{
 	"number(.) < number(../high_bytes)": func(self string, v values) bool {
 		return number(self) < number(v("high_bytes"))
 	},
+	"../queues": func(_ string, v values) bool { return v("queues") != "" },
 	"contains(., ':') = contains(../prefix, ':')": func(self string, v values) bool {
 		return sameFamily(self, v("prefix"))
 	},

@@ -17,6 +17,7 @@ import (
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/flows/rtt"
 	"sluice/orchagent-ext/hold/flowcontrol"
+	"sluice/orchagent-ext/hold/watch"
 	"sluice/orchagent-ext/switch/engine"
 	sai "sluice/sai-shim"
 )
@@ -35,7 +36,9 @@ type Ports interface {
 type Environment struct {
 	Library flowcontrol.Library
 	Ports   Ports
-	Log     *slog.Logger
+	// Depths reads queues, in the order of its argument; nil once ctx is done. It may be nil.
+	Depths func(ctx context.Context, queues []sai.ObjectID) []watch.Depth
+	Log    *slog.Logger
 }
 
 // Settings are what flow control works by: a configuration, and the methods that the engine
@@ -45,6 +48,7 @@ type Settings struct {
 	Choices  engine.Choices
 	Hosts    []rtt.Host // round-trip times that packets show, in ns since 1970
 	Now      time.Time
+	Sampling uint32 // packets that a sample represents; 0: there are none
 }
 
 // Control is flow control of a switch, which runs while notifications are configured. The
@@ -54,8 +58,9 @@ type Control struct {
 	err     error    // why notifications are not as configured
 	partial string   // warning where the switch watches flows and cannot hold them, or the reverse
 	learner atomic.Pointer[flowcontrol.Task]
-	counted []ygot.GoStruct // rows of counters as of the last Count
-	earlier totals          // of the tasks that ended
+	watcher atomic.Pointer[watch.Flows] // receives samples; nil: flows are not estimated
+	counted []ygot.GoStruct             // rows of counters as of the last Count
+	earlier totals                      // of the tasks that ended
 	trips   roundTrips
 }
 
@@ -74,23 +79,21 @@ func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, en
 	if c.err = want.unable(); c.err != nil {
 		return
 	}
-	library, ports := env.Library, env.Ports
-	if !want.watches() {
-		library = noFlows{}
-	}
+	exact, ports := want.Choices.Method(engine.NeedThreshold) == engine.Exact, env.Ports
 	if ports == nil {
 		ports = netdevs{}
 	}
-	if c.running != nil && c.running.library != library {
+	if r := c.running; r != nil && (r.estimates == nil) != exact {
 		c.Stop()
 	}
 	if c.running == nil {
-		if c.running, c.err = start(ctx, g, library, env.Log); c.err != nil {
+		if c.running, c.err = start(ctx, g, exact, env); c.err != nil {
 			return
 		}
 	}
 	c.partial = want.partial()
 	c.learner.Store(c.running.Task)
+	c.watcher.Store(c.running.estimates)
 	c.err = c.running.configure(want, ports, c.trips.inUse)
 }
 
@@ -128,6 +131,7 @@ func (s Settings) unable() error {
 // marks of queues are removed. It returns when all has ended.
 func (c *Control) Stop() {
 	c.learner.Store(nil)
+	c.watcher.Store(nil)
 	if c.running != nil {
 		c.running.end()
 		c.running = nil
@@ -147,6 +151,21 @@ func (c *Control) Changed() <-chan struct{} {
 		return nil
 	}
 	return c.running.neighbors.Changed()
+}
+
+// Unproven returns why the flows that fill queues are not known for sure; "": they are.
+func (c *Control) Unproven() string {
+	if f := c.watcher.Load(); f != nil {
+		return f.Unproven()
+	}
+	return ""
+}
+
+// Sample gives flow control a packet, where flows in queues are estimated. The packet path calls it.
+func (c *Control) Sample(p packetio.Pair) {
+	if f := c.watcher.Load(); f != nil {
+		f.Sample(p)
+	}
 }
 
 // Learn gives flow control a source queue pair. The packet path calls it.

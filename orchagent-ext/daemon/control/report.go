@@ -49,6 +49,10 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.S
 	if c.trips.inUse > 0 {
 		report.Row.RttUs = telemetry.Small(int(c.trips.inUse.Microseconds()))
 	}
+	report.Warn(r.late...)
+	if why := c.Unproven(); why != "" {
+		report.Warn("flows that fill queues are estimated by readings that cannot be relied on: " + why)
+	}
 	if last := r.report; last != nil {
 		for _, p := range last.Ignoring {
 			report.Warn(fmt.Sprintf("the host %s ignores the CNPs for its flow to queue pair %d of %s: it gets some now and then, until it obeys", p.Src, p.DestQP, p.Dst))
@@ -122,7 +126,9 @@ func (c *Control) HoldRows(now time.Time) []ygot.GoStruct {
 	for i := range r.report.Holds {
 		h := &r.report.Holds[i]
 		port, did := fmt.Sprint(h.Index), holdCount{}
-		if h.Kind == notify.KindPPFC {
+		if r.config.Source != nil {
+			// the host holds it, and the switch counts none of its packets
+		} else if h.Kind == notify.KindPPFC {
 			port = "any"
 			did.add(r.library.GetHold(sai.Null, h.Match))
 		} else if p := r.port(h.Index); p != nil {
@@ -189,7 +195,7 @@ func (c *Control) FlowRows(known []*telemetry.Flow, now time.Time) []ygot.GoStru
 			at[key] = row
 			all = append(all, row)
 		}
-		congested(f, now.Add(time.Duration(f.Since-r.report.At)), row)
+		congested(f, now.Add(time.Duration(f.Since-r.report.At)), r.estimates == nil, row)
 	}
 	return all
 }

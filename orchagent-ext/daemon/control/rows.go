@@ -157,8 +157,7 @@ func holdRow(h *flowcontrol.Hold, port string, since, until time.Time, did holdC
 }
 
 // congested adds the state of a congested flow to its row of SLUICE_FLOW.
-func congested(f *flowcontrol.CongestedFlow, since time.Time, row *telemetry.Flow) {
-	exact := true
+func congested(f *flowcontrol.CongestedFlow, since time.Time, exact bool, row *telemetry.Flow) {
 	row.Src, row.Dst, row.DestQp, row.FlowLabel = telemetry.Text(f.Source.String()), telemetry.Text(f.Destination.String()), &f.DestQP, &f.Label
 	row.Queue, row.QueueBytes, row.Exact = &f.Number, &f.Octets, &exact
 	row.EgressPort, row.Since = &f.Port, telemetry.FineStamp(since)

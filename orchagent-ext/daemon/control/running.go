@@ -19,6 +19,7 @@ import (
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/neighbors"
+	"sluice/orchagent-ext/hold/watch"
 	sai "sluice/sai-shim"
 )
 
@@ -27,18 +28,25 @@ type running struct {
 	*flowcontrol.Task
 	log       *slog.Logger
 	library   flowcontrol.Library
+	estimates *watch.Flows // the library, where the switch watches no flow; nil: it does
 	messages  *packetio.Messages
 	neighbors *neighbors.Watcher
 	config    *flowcontrol.Config
 	marks     map[sai.ObjectID]marks
-	key       sai.FlowKey
-	seed      uint32
-	prepared  bool                // key and seed are set
+	names     naming              // as the switch has it
 	report    *flowcontrol.Report // the last one; nil before the first
 	released  releasedLog
+	late      []string // warnings about what estimates cannot do
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
+}
+
+// naming is how a switch names flows. The zero value: it was not set.
+type naming struct {
+	key  sai.FlowKey
+	seed uint32
+	set  bool
 }
 
 // neighborPatience is how long a configuration waits for the kernel's neighbors. Those that
@@ -48,21 +56,37 @@ const neighborPatience = time.Second
 // marks are those of a queue, in octets. The zero value watches no flow there.
 type marks struct{ high, low uint32 }
 
-// start starts flow control of a switch, which is idle until it is configured.
-func start(ctx context.Context, g task.Group, lib flowcontrol.Library, log *slog.Logger) (_ *running, err error) {
-	r := &running{log: log, library: lib, neighbors: neighbors.New(log), marks: map[sai.ObjectID]marks{}}
-	events, err := lib.WatchFlows()
+// start starts flow control of a switch, which is idle until it is configured. exact: the switch
+// watches single flows.
+func start(ctx context.Context, g task.Group, exact bool, env *Environment) (_ *running, err error) {
+	r := &running{log: env.Log, library: env.Library, neighbors: neighbors.New(env.Log), marks: map[sai.ObjectID]marks{}}
+	if !exact {
+		if r.estimates, err = watch.New(env.Depths); err != nil {
+			return nil, err
+		}
+		r.library = r.estimates
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.close())
+		}
+	}()
+	events, err := r.library.WatchFlows()
 	if err != nil {
 		return nil, fmt.Errorf("watch flows: %w", err)
 	}
 	if r.messages, err = packetio.OpenMessages(); err != nil {
 		return nil, err
 	}
-	if r.Task, err = flowcontrol.New(lib, events, r.messages); err != nil {
-		return nil, errors.Join(err, r.messages.Close())
+	if r.Task, err = flowcontrol.New(r.library, events, r.messages); err != nil {
+		return nil, err
 	}
 	ctx, r.cancel = context.WithCancel(ctx)
-	for _, run := range []func(context.Context) error{r.Run, r.messages.Run, r.neighbors.Run} {
+	tasks := []func(context.Context) error{r.Run, r.messages.Run, r.neighbors.Run}
+	if r.estimates != nil {
+		tasks = append(tasks, r.estimates.Run)
+	}
+	for _, run := range tasks {
 		r.done.Add(1)
 		g.Go(func() error {
 			defer r.done.Done()
@@ -80,7 +104,21 @@ func (r *running) end() {
 	for queue := range r.marks {
 		_ = r.library.SetQueueMarks(queue, 0, 0) // the queue may have gone
 	}
-	_, _ = r.Close(), r.messages.Close() // their writes are done
+	_ = r.close() // their writes are done
+}
+
+// close closes the descriptors.
+func (r *running) close() (err error) {
+	if r.Task != nil {
+		err = r.Close()
+	}
+	if r.messages != nil {
+		err = errors.Join(err, r.messages.Close())
+	}
+	if r.estimates != nil {
+		err = errors.Join(err, r.estimates.Close())
+	}
+	return err
 }
 
 // configure gives the task the configuration, the neighbors and queues of now, and the round-trip
@@ -97,18 +135,25 @@ func (r *running) configure(want Settings, sw Ports, trip time.Duration) error {
 	number(c.Ports)
 	queues, err := queuesOf(s, sw, c.Sends() && want.watches())
 	c.Queues = queues
-	key := sai.FlowKeyLabel
-	if s.Global.Classification == config.Classify5Tuple {
-		key = sai.FlowKeyFiveTuple
+	r.late = nil
+	if want.estimates() {
+		r.late = want.limit(c, queues)
+		r.estimates.Configure(want.watchConfig(queues))
+	} else if r.estimates != nil {
+		r.estimates.Configure(nil)
 	}
-	if !r.prepared || r.key != key || r.seed != c.Seed {
-		if err := errors.Join(r.library.SetFlowKey(key), r.library.SetStreamSeed(c.Seed)); err != nil {
+	names := naming{sai.FlowKeyLabel, c.Seed, true}
+	if s.Global.Classification == config.Classify5Tuple {
+		names.key = sai.FlowKeyFiveTuple
+	}
+	if r.names != names {
+		if err := errors.Join(r.library.SetFlowKey(names.key), r.library.SetStreamSeed(names.seed)); err != nil {
 			return err
 		}
-		if !r.prepared {
+		if !r.names.set {
 			r.assumeStale(s, sw)
 		}
-		r.prepared, r.key, r.seed = true, key, c.Seed
+		r.names = names
 	}
 	if r.config == nil || !reflect.DeepEqual(r.config, c) {
 		if err := r.messages.Configure(c.Messages()); err != nil {

@@ -25,9 +25,11 @@ import (
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/hold/watch"
 	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/host/files"
 	"sluice/orchagent-ext/switch/engine"
+	sai "sluice/sai-shim"
 )
 
 // Config of Run.
@@ -365,7 +367,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	o.place(ctx, g)
 	o.sw.Expect(p, o.sw.outcome.Choices)
 	o.path.Reconcile(ctx, g, packetpath.SettingsOf(o.snapshot(), p, o.sw.outcome.Choices, o.sw.cpu), &packetpath.Environment{
-		Source: o.sw, Learned: o.sw.control.Learn, Read: o.Files.Read, Log: o.Log, Now: o.Now,
+		Source: o.sw, Learned: o.sw.control.Learn, Watched: o.sw.control.Sample, Read: o.Files.Read, Log: o.Log, Now: o.Now,
 	})
 	o.placement.Feed(o.path.Samples())
 	o.control(ctx, g)
@@ -395,8 +397,11 @@ func (o *orch) control(ctx context.Context, g task.Group) {
 	env := control.Environment{Log: o.Log}
 	if f := o.sw.FlowControl; f != nil {
 		env.Library, env.Ports = f.Flows(), f
+		env.Depths = func(ctx context.Context, queues []sai.ObjectID) []watch.Depth {
+			return o.readDepths(ctx, f.Flows(), queues)
+		}
 	}
-	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot(), Choices: o.sw.outcome.Choices, Hosts: o.path.RoundTrips().Hosts, Now: o.Now()}, &env)
+	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot(), Choices: o.sw.outcome.Choices, Sampling: o.sw.outcome.Sampling, Hosts: o.path.RoundTrips().Hosts, Now: o.Now()}, &env)
 }
 
 // giveStreamIDs brings the Stream IDs to the configuration. Before the switch is open the

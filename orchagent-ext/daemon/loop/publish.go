@@ -109,6 +109,9 @@ func (o *orch) capability() *telemetry.Capability {
 		if (n == engine.NeedThreshold || n == engine.NeedHold) && is.Method != engine.None && o.sw.control.Active() {
 			is.State = engine.Active
 		}
+		if why := o.sw.control.Unproven(); n == engine.NeedThreshold && why != "" {
+			is.State, is.Reason = engine.Unproven, "unproven: "+why
+		}
 		for what, value := range map[string]string{"_method": string(is.Method), "_reason": is.Reason, "_state": string(is.State)} {
 			o.encoder.Fill(c, n.Leaf()+what, value)
 		}

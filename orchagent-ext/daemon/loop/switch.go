@@ -14,6 +14,8 @@ import (
 	"sluice/orchagent-ext/daemon/entries"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/statistics"
+	"sluice/orchagent-ext/hold/sampled"
+	"sluice/orchagent-ext/hold/watch"
 	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/orchagent"
@@ -252,4 +254,18 @@ func (o *orch) checkDrift() bool {
 		o.Log.Info("other processes have changed objects of Sluice, or the abilities of the switch have changed")
 	}
 	return changed || err != nil
+}
+
+// readDepths reads queues, between the calls of the loop.
+func (o *orch) readDepths(ctx context.Context, lib *sai.Library, queues []sai.ObjectID) []watch.Depth {
+	if !o.statistics.Await(ctx) {
+		return nil
+	}
+	defer o.statistics.Unlock()
+	all := make([]watch.Depth, len(queues))
+	stats, errs := lib.AllQueueStats(queues)
+	for i, s := range stats {
+		all[i] = watch.Depth{Reading: sampled.Reading{Octets: s[sai.QueueOccupancy], Packets: s[sai.QueuePackets], Dropped: s[sai.QueueDropped]}, Left: s[sai.QueueOctets], Err: errs[i]}
+	}
+	return all
 }

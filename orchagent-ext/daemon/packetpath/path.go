@@ -22,6 +22,7 @@ import (
 type Environment struct {
 	Source  packetio.Source
 	Learned func(packetio.Pair) // receives source queue pairs, on the packet path
+	Watched func(packetio.Pair) // receives each packet there, where flows in queues are estimated
 	Read    func(leaf, path string) ([]byte, error)
 	Log     *slog.Logger
 	Now     func() time.Time

@@ -34,16 +34,18 @@ type readerSettings struct {
 
 // learning has the source queue pairs that flow control needs, and its holds at senders.
 type learning struct {
-	on   bool
-	seen uint32 // packets that a sample represents, where flows are held at their senders; else 0
+	on      bool
+	watches bool   // each packet shows which flows are in queues
+	seen    uint32 // packets that a sample represents, where flows are held at their senders; else 0
 }
 
 // readerSettingsOf returns those of a configuration: the CPU receives packets only where it
 // computes the labels, learns, exports or redirects flows.
 func readerSettingsOf(s *config.Snapshot, p engine.Policy, c engine.Choices, opened engine.CPU) readerSettings {
 	r := readerSettings{
-		labels: c.Pins() && p.Label != nil, computed: c.Method(engine.NeedPlacement) == engine.Entries, learns: learning{on: policy.Learns(s) && p.Export != nil},
-		exports: p.Export != nil && policy.Exports(s), redirects: c.Method(engine.NeedPlacement) == engine.Redirect, capacity: int(p.FlowCapacity),
+		labels: c.Pins() && p.Label != nil, computed: c.Method(engine.NeedPlacement) == engine.Entries, learns: learning{on: policy.Learns(s) && p.Export != nil, watches: c.Method(engine.NeedThreshold) == engine.Sampled},
+		exports: p.Export != nil && policy.Exports(s), redirects: c.Method(engine.NeedPlacement) == engine.Redirect,
+		capacity: int(p.FlowCapacity),
 	}
 	if r.labels {
 		r.algorithm, r.zeroOnly, r.zeroSrcQP = p.Label.Algorithm, p.Label.ZeroOnly, p.Label.ZeroSrcQP
@@ -67,7 +69,7 @@ func (r readerSettings) withoutExport() readerSettings {
 
 // needed returns the zero value where the settings have no purpose.
 func (r readerSettings) needed() readerSettings {
-	if !r.labels && !r.learns.on && !r.exports && !r.redirects {
+	if !r.labels && !r.learns.on && !r.exports && !r.redirects && !r.learns.watches {
 		return readerSettings{}
 	}
 	return r
@@ -94,6 +96,9 @@ func newReader(s *readerSettings, to *exporter, env *Environment) *reader {
 	}
 	if s.learns.on {
 		c.Learned, c.Seen = env.Learned, s.learns.seen
+	}
+	if s.learns.watches {
+		c.Watched = env.Watched
 	}
 	if s.exports {
 		c.Health = &s.health

@@ -28,6 +28,21 @@ func Learns(s *config.Snapshot) bool {
 // Controls reports whether notifications are sent or obeyed.
 func Controls(s *config.Snapshot) bool { return SendsPFCM(s) || UsesPPFC(s) || Advises(s) }
 
+// Watches returns the lowest sampling rate of the thresholds of ports, one of so many packets; 0:
+// no row allows flows in queues to be estimated by samples.
+func Watches(s *config.Snapshot) (rate uint32) {
+	if !Controls(s) {
+		return 0
+	}
+	for _, row := range s.Resolve() {
+		t := s.Thresholds[Value(row.Threshold)]
+		if t != nil && t.SamplingRate != nil && (rate == 0 || *t.SamplingRate < rate) {
+			rate = *t.SamplingRate
+		}
+	}
+	return rate
+}
+
 // Exports reports whether flows are exported: IPFIX is enabled and has a collector.
 func Exports(s *config.Snapshot) bool {
 	return s.IPFIX.AdminState == config.Enabled && len(s.IPFIXCollectors) > 0

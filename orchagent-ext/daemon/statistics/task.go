@@ -69,6 +69,26 @@ func (t *Task) Lock() { t.turn.Lock() }
 // Unlock lets statistics be read again.
 func (t *Task) Unlock() { t.turn.Unlock() }
 
+// Await waits as Lock does, until ctx is done; false: it is done, and the caller has no lock. The
+// loop may have the lock while it waits for the end of the caller.
+func (t *Task) Await(ctx context.Context) bool {
+	locked := make(chan struct{})
+	go func() {
+		t.turn.Lock()
+		select {
+		case locked <- struct{}{}:
+		case <-ctx.Done():
+			t.turn.Unlock()
+		}
+	}()
+	select {
+	case <-locked:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // Reconcile makes the task read statistics of ports from a switch; nil: of none, and the rows
 // stay as they are. The caller has the lock.
 func (t *Task) Reconcile(sw Switch, ports []Port) {

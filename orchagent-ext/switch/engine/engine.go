@@ -140,9 +140,6 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 		return e.outcome, err
 	}
 	e.outcome = Outcome{Queues: e.offered.Queues, NoQueues: e.offered.NoQueues}
-	if p.Export != nil {
-		e.outcome.Sampling = p.Export.Rate
-	}
 	if e.finder != nil {
 		e.outcome.Left = e.finder.Left()
 	}
@@ -150,6 +147,10 @@ func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 	defer e.scheduleRetry()
 	for {
 		c := Choose(e.abilities, p, e.offered)
+		p = p.Watched(c, e.offered)
+		if p.Export != nil {
+			e.outcome.Sampling = p.Export.Rate
+		}
 		e.policy, e.method, e.pins = p, c.Method(NeedFlowLabel), c.Pins()
 		e.keepRedirected(c)
 		e.outcome.Choices, e.outcome.Problems = c, slices.Clone(e.lacks)

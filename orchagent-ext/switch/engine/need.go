@@ -35,6 +35,7 @@ const (
 	SFlow    Method = "sflow"    // export: the samples of SONiC's own sFlow
 	Mirror   Method = "mirror"   // export: a mirror session to the CPU samples what comes in by ports
 	Exact    Method = "exact"    // threshold, hold: of each single flow, by the extension of sai_sluice_ext.h
+	Sampled  Method = "sampled"  // threshold: estimated from the depth of queues, and samples of the packets that go there
 	Source   Method = "source"   // hold: at the sender of the flow, by Rate Advice or CNPs; a node further down passes PFCM on
 	Entries  Method = "entries"  // placement: before the entry of compute, an entry for each of the largest flows; where labels are written by rewrite, its entries have the chosen ones
 	Redirect Method = "redirect" // placement: no label is chosen; an entry sends a flow to a next hop, IPv4 and IPv6
@@ -45,7 +46,7 @@ const (
 var methods = map[Need][]Method{
 	NeedFlowLabel: {Compute, Rewrite, Hash, UDFHash},
 	NeedExport:    {Sample, SFlow, Mirror},
-	NeedThreshold: {Exact},
+	NeedThreshold: {Exact, Sampled},
 	NeedHold:      {Exact, Source},
 	NeedPlacement: {Entries, Rewrite, Redirect},
 }
@@ -186,6 +187,12 @@ func Choose(a Abilities, p Policy, f Features) Choices {
 		forbid(NeedHold, Source, "no host may be slowed: SLUICE_RATE_ADVICE_HOST has no row")
 	case export.Method == None:
 		forbid(NeedHold, Source, "samples show which flows the hosts send, and the switch has no method for them: "+export.Reason)
+	}
+	switch export := all[NeedExport]; {
+	case p.Watch == 0:
+		forbid(NeedThreshold, Sampled, "no row of SLUICE_THRESHOLD with a port has sampling_rate")
+	case export.Method == None:
+		forbid(NeedThreshold, Sampled, "samples show which flows go to a queue, and the switch has no method for them: "+export.Reason)
 	}
 	for n := range methods {
 		all[n] = a.Choose(n)

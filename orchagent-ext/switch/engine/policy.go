@@ -26,6 +26,10 @@ type Policy struct {
 	// on the switch.
 	SingleFlows bool
 
+	// Watch: one of so many packets comes to the CPU where [Sampled] is the method, unless Export
+	// has a lower number. 0: that method is off.
+	Watch uint32
+
 	// SlowsHosts: there are hosts that may be slowed, so that [Source] holds their flows.
 	SlowsHosts bool
 
@@ -39,6 +43,16 @@ func (p Policy) Rated(f Features) Policy {
 	if p.Export != nil && p.Export.Rate == 0 {
 		x := *p.Export
 		x.Rate = max(f.MinSampling, 1)
+		p.Export = &x
+	}
+	return p
+}
+
+// Watched returns the policy with as many samples as the method [Sampled] needs, where it is chosen.
+func (p Policy) Watched(c Choices, f Features) Policy {
+	if c.Method(NeedThreshold) == Sampled && p.Export != nil {
+		x := *p.Export
+		x.Rate = min(x.Rate, max(p.Watch, f.MinSampling))
 		p.Export = &x
 	}
 	return p

@@ -175,6 +175,7 @@ func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
 		}
 	}
 	a.Set(engine.NeedThreshold, engine.Exact, d.singleFlows())
+	a.Set(engine.NeedThreshold, engine.Sampled, d.depths())
 	a.Set(engine.NeedHold, engine.Exact, d.holds())
 	a.Set(engine.NeedHold, engine.Source, engine.Ability{Can: true, Reason: "hosts are slowed by messages, whatever the switch"})
 	f := engine.Features{

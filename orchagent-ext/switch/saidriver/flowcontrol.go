@@ -66,3 +66,24 @@ func (d *Driver) QueueIDs(name string) ([]sai.ObjectID, error) {
 	}
 	return ids, refusal(err)
 }
+
+// depths reports whether the library reads how full a queue is, and which flows go there is known.
+func (d *Driver) depths() engine.Ability {
+	const what = "SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES"
+	if !d.kernel {
+		return engine.Ability{Reason: "which queue a packet goes to is known of the software switch alone: other switches' maps of DSCP are not read"}
+	}
+	ports, err := d.lib.GetObjects(saiattr.Switch, d.lib.Switch, saiattr.SwitchPorts)
+	if err != nil || len(ports) == 0 {
+		return engine.Ability{Reason: "the SAI library lists no port whose queues could be read"}
+	}
+	queues, err := d.lib.GetObjects(saiattr.Port, ports[0], saiattr.PortQueues)
+	if err != nil || len(queues) == 0 {
+		return engine.Ability{Reason: "the SAI library lists no queue of a port"}
+	}
+	stats, err := d.lib.QueueStats(queues[0])
+	if _, has := stats[sai.QueueOccupancy]; !has || err != nil {
+		return engine.Ability{Reason: "the SAI library does not read " + what}
+	}
+	return engine.Ability{Can: true, Reason: "the SAI library reads " + what}
+}
