@@ -131,7 +131,7 @@ func courseHeight(c Course) float64 {
 // values of full height, by plot.
 func course(out *bytes.Buffer, c Course, x, y, seconds float64, tops []float64) {
 	text(out, x, y+headSize*0.75, headSize, ink, bold, c.Title)
-	text(out, x, y+headSize*0.75+19, noteSize, inkSoft, "", c.Note)
+	text(out, x, y+headSize*0.75+19, fitting(c.Note, noteSize, courseWidth), inkSoft, "", c.Note)
 	y += headBand
 	at := func(s float64) float64 { return x + min(max(s/seconds, 0), 1)*courseWidth }
 	for i, p := range c.Plots {
@@ -155,6 +155,11 @@ func course(out *bytes.Buffer, c Course, x, y, seconds float64, tops []float64) 
 	for s := 0.0; s <= seconds; s += max(math.Ceil(seconds/6), 1) {
 		text(out, at(s), y, tickSize, inkSoft, middle, fmt.Sprintf("%.0f s", s))
 	}
+}
+
+// fitting returns the size of a text, at most size, in which it is no wider than width.
+func fitting(s string, size, width float64) float64 {
+	return size * min(1, width/max(textWidth(s, size), 1))
 }
 
 // names is the legend of a plot; it ends at x.

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"io"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -38,5 +40,24 @@ func TestTimelinesAreWellFormedAndOnOneScale(t *testing.T) {
 	}
 	if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
 		t.Error("a coordinate is no number")
+	}
+}
+
+// TestFirstHourNotesStayInTheirCourse: a long note gets smaller characters.
+func TestFirstHourNotesStayInTheirCourse(t *testing.T) {
+	note := "victims 100 %, elephants 100 %, 12345 packets dropped, deepest queue 1048576 kB, and some more words to make it long"
+	var out bytes.Buffer
+	if err := Timelines(&out, "title", 3, []Course{{Title: "a", Note: note}, {Title: "b", Note: "short"}}); err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[string]float64{}
+	for _, m := range regexp.MustCompile(`<text [^>]*font-size="([0-9.]+)"[^>]*>([^<]*)</text>`).FindAllStringSubmatch(out.String(), -1) {
+		sizes[m[2]], _ = strconv.ParseFloat(m[1], 64)
+	}
+	if got := textWidth(note, sizes[note]); got > courseWidth+1 || got < courseWidth-20 {
+		t.Errorf("the note is %.0f wide of %d: %v", got, int(courseWidth), sizes)
+	}
+	if sizes["short"] != noteSize {
+		t.Errorf("a short note has size %v", sizes["short"])
 	}
 }

@@ -136,6 +136,11 @@ func (r *wanReport) print(w io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	fmt.Fprintf(w, `
+cnp: the timers of DCQCN are of 55 µs, so that senders are at full rate again before the next CNP can come, a round trip
+of %.0f ms later: the queue overflows. ppfc: gateway 1 holds flows and slows no sender, so that packets always wait there and
+fill the queue again after each hold. rate_advice: senders keep the rate that they were given.
+`, r.RTT)
 	fmt.Fprint(w, "\nPPFC from gateway 2 to gateway 1:\n\n")
 	table = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "µs\tp50\tp99\tp99.9\tmax\tn\t")

@@ -24,7 +24,7 @@ func sampled(all []rows.Row, rate uint64, now bool) []rows.Row {
 		case tableState:
 			r.Fields["flow_label_method"] = "compute"
 		case tablePortStats:
-			r.Fields["oper_status"] = map[bool]string{true: "up", false: "down"}[r.Key != "Ethernet12"]
+			r.Fields["oper_status"] = "up"
 		case tableFlow:
 			qp, _ := strconv.ParseUint(r.Fields["dest_qp"], 10, 32)
 			packets, _ := strconv.ParseUint(r.Fields["packets"], 10, 64)

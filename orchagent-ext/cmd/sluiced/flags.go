@@ -111,11 +111,14 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*proces
 	return o, nil
 }
 
+// heaviestFlows is how many flows have metrics by default: those that a panel of Grafana shows.
+const heaviestFlows = "10"
+
 // defineMetrics defines the flags of the metrics. or returns the value of a variable of the
 // environment, or its fallback.
 func defineMetrics(f *flag.FlagSet, o *process.Metrics, or func(name, fallback string) string) error {
 	const variable = "SLUICE_METRICS_FLOWS"
-	flows, err := strconv.Atoi(or(variable, "0"))
+	flows, err := strconv.Atoi(or(variable, heaviestFlows))
 	if err != nil {
 		return fmt.Errorf("%s=%s: it must be a number of flows, 0 or more", variable, or(variable, ""))
 	}

@@ -11,8 +11,8 @@ import (
 	"sluice/orchagent-ext/daemon/process"
 )
 
-// TestMetricsOptions: by default metrics are served, on the loopback alone, and no
-// flow has any of its own.
+// TestMetricsOptions: by default metrics are served, on the loopback alone, and the 10
+// heaviest flows have some of their own.
 func TestMetricsOptions(t *testing.T) {
 	const loopback = "127.0.0.1:9475"
 	for _, tt := range []struct {
@@ -22,13 +22,13 @@ func TestMetricsOptions(t *testing.T) {
 		want process.Metrics
 		err  string
 	}{
-		{name: "default", want: process.Metrics{Address: loopback}},
+		{name: "default", want: process.Metrics{Address: loopback, Flows: 10}},
 		{name: "environment", env: map[string]string{"SLUICE_METRICS": ":80", "SLUICE_METRICS_FLOWS": "5"}, want: process.Metrics{Address: ":80", Flows: 5}},
 		{
 			name: "flags before environment", env: map[string]string{"SLUICE_METRICS": ":80", "SLUICE_METRICS_FLOWS": "5"},
 			args: []string{"--metrics", "off", "--metrics-flows", "7"}, want: process.Metrics{Address: "off", Flows: 7},
 		},
-		{name: "several ASICs", env: map[string]string{"NAMESPACE_ID": "2"}, want: process.Metrics{Address: loopback, ASIC: "asic2"}},
+		{name: "several ASICs", env: map[string]string{"NAMESPACE_ID": "2"}, want: process.Metrics{Address: loopback, Flows: 10, ASIC: "asic2"}},
 		{name: "no number", env: map[string]string{"SLUICE_METRICS_FLOWS": "many"}, err: "SLUICE_METRICS_FLOWS=many: it must be a number of flows, 0 or more"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
