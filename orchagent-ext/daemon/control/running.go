@@ -26,18 +26,23 @@ import (
 // running is flow control while it runs: the real-time task, and all that it works with.
 type running struct {
 	*flowcontrol.Task
-	log       *slog.Logger
+	log *slog.Logger
+	// The switch, the raw sockets, and the kernel's neighbor table, which the task works
+	// with. end closes messages; the library stays open.
 	library   flowcontrol.Library
 	estimates *watch.Flows // the library, where the switch watches no flow; nil: it does
 	messages  *packetio.Messages
 	neighbors *neighbors.Watcher
-	config    *flowcontrol.Config
-	marks     map[sai.ObjectID]marks
-	names     naming              // as the switch has it
-	report    *flowcontrol.Report // the last one; nil before the first
-	released  releasedLog
-	late      []string // warnings about what estimates cannot do
+	// config is the one that the task has, nil before the first. marks are those that
+	// this process set on queues, by queue. late are warnings about what estimates cannot do.
+	config   *flowcontrol.Config
+	marks    map[sai.ObjectID]marks
+	names    naming              // as the switch has it
+	report   *flowcontrol.Report // the last one; nil before the first
+	released releasedLog
+	late     []string
 
+	// cancel ends the three goroutines, and done waits for them.
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }

@@ -34,6 +34,7 @@ import (
 
 // Config of Run.
 type Config struct {
+	// The addresses of SONiC's databases, and this build's version for STATE_DB.
 	Databases *sonicdb.Databases
 	Version   string
 
@@ -54,6 +55,7 @@ type Config struct {
 	// environment sets it: by a row, the user who names the endpoints would get the password.
 	EtcdPlaintext bool
 
+	// Both must be set. Now is time.Now, but for tests.
 	Log *slog.Logger
 	Now func() time.Time
 }
@@ -159,17 +161,24 @@ type orch struct {
 	databases
 	output
 	failure
-	desired    *desired.State
-	warm       memory.WarmRestart
-	ledger     *memory.Ledger
-	sw         *opened         // nil: the switch is not open
-	entries    entries.Entries // also while no switch is open
+	// The configuration: rows as they come, the snapshot in force, and its copy in a
+	// file.
+	desired *desired.State
+	warm    memory.WarmRestart
+	// The objects on the switch, by SAI or by rows. It outlives sw, and its rows outlive the
+	// process.
+	ledger  *memory.Ledger
+	sw      *opened         // nil: the switch is not open
+	entries entries.Entries // also while no switch is open
+	// Parts that are started, compared with the settings and stopped by act. Their zero
+	// value is a part that is off.
 	path       packetpath.Path
 	streams    streamids.IDs
 	placement  placement.Placement
 	routes     *routes.Routes
 	statistics *statistics.Task
-	faults     *task.Faults
+	// The faults of the runs so far; run sets it, and Run adds to it.
+	faults *task.Faults
 }
 
 // databases are those of SONiC.
@@ -190,8 +199,9 @@ type output struct {
 
 // failure is why the switch is other than configured, and when to try again.
 type failure struct {
-	lastErr  error // nil: the configuration is in force
-	errAt    time.Time
+	lastErr error // nil: the configuration is in force
+	errAt   time.Time
+	// retry is the pause before the next attempt, 0 while the configuration is in force.
 	retry    time.Duration
 	countErr error // of the last reading of counters
 }

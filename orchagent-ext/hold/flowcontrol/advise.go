@@ -42,8 +42,10 @@ func (a *Advice) may(s *session) bool {
 // advised is a flow whose sender gets advice.
 type advised struct {
 	congestion.Advice
-	at      int64 // when the flow is measured next; 0: its sender is told nothing
-	last    int64 // when it was measured last
+	at   int64 // when the flow is measured next; 0: its sender is told nothing
+	last int64 // when it was measured last
+	// At the last measurement: octets that the switch had counted of the flow, and octets
+	// of it in the queue.
 	octets  uint64
 	depth   uint64
 	rate    float64 // Mbit/s at which the flow left, averaged over some intervals
@@ -136,7 +138,8 @@ func (c *core) measure(now int64, f *congested, octets uint64) (m congestion.Mea
 // off by the packets at both ends.
 const smooth = 4
 
-// backlogged is the backlog of the watched flows of a queue.
+// backlogged is the backlog of the watched flows of a queue, summed up at time at (ns):
+// flows with octets there, and octets of all of them.
 type backlogged struct {
 	at     int64
 	flows  int

@@ -30,22 +30,33 @@ const (
 	maxHolds     = 8192 // of flows by demands
 )
 
-// core decides. It is for one thread; times are ns of CLOCK_MONOTONIC.
+// core decides. It is for one thread; times are ns of CLOCK_MONOTONIC. Maps and buffers
+// have their room from the start, and slices named as scratch hold a value during one
+// step only.
 type core struct {
+	// The switch, the sockets and the clock (ns of CLOCK_MONOTONIC), as the task has
+	// them.
 	sw    Switch
 	out   sender
 	clock func() int64
 
+	// The configuration in force, never nil: configure replaces it whole. receive bounds
+	// the PFCM of all neighbors together; each port has a bucket of its own besides.
 	settings *settings
 	receive  bucket
 	send     bucket // of PFCM
 
 	sendPPFC, sendClient bucket // sendClient: of Rate Advice and CNP
 
+	// Flows that fill a queue here, at most maxCongested. due has them by the time of the
+	// next reading of their depth, free the memory of former ones.
 	congested map[flowID]*congested
 	due       heapOf[*congested]
 	free      []*congested
 
+	// The requests of neighbors and gateways: table by key, held by packets. checks has
+	// the holds that are to be looked at, for packets that match or for a rate; spare is
+	// memory for held. changes, refused, targets and inForce are scratch.
 	table   *enforce.Table[target]
 	held    map[target]*held
 	checks  heapOf[*held]
@@ -56,10 +67,14 @@ type core struct {
 	targets []enforce.Target[target]
 	inForce []enforce.InForce
 
+	// Pauses by PFC that are under way. frames is scratch; speed returns Mbit/s of the
+	// port of an interface index, 0 for an unknown one.
 	pauses *enforce.Pauses
 	frames []enforce.Frame
 	speed  func(port uint32) uint32
 
+	// Scratch for the message that is being sent: 256 octets hold each kind of them. They
+	// are fields since local ones would escape to the heap.
 	packet   []byte
 	envelope notify.Envelope
 	pfcm     notify.PFCM
@@ -68,16 +83,22 @@ type core struct {
 	advice   notify.RateAdvice
 	cnp      notify.CNP
 
+	// pairs are learned queue pairs, from the packet path. filling is forgotten with the
+	// queue's last congested flow, backlogs with each configuration.
 	head     roce.Packet // of an event
 	pairs    pairs
 	backlogs map[sai.ObjectID]backlogged // by queue
 	filling  map[sai.ObjectID]filling    // by queue
 	ingress  bucket                      // of PPFC
 	senders  *senders                    // nil before a configuration has [Config.Source]
-	limited  map[Pair]*limited
-	limits   int64 // when they are measured next
-	hosts    *rtt.Table
+	// Flows with a rate policy, at most maxLimited; limits is math.MaxInt64 without any.
+	limited map[Pair]*limited
+	limits  int64 // when they are measured next
+	hosts   *rtt.Table
 
+	// Totals since the task began. reaction is from a mark passed to the PFCM sent,
+	// enforce from the PFCM received to the hold on the switch, error from the end of a
+	// hold to its release; the two of PPFC are likewise.
 	counters                 Counters
 	reaction, enforce, error Histogram
 	ppfcReaction             Histogram

@@ -46,6 +46,8 @@ type congested struct {
 	mute     mute
 	counted  bool // as mute, or as one without an upstream neighbor
 
+	// Times are ns of CLOCK_MONOTONIC: since when it is watched, and the end of the
+	// request to the neighbor, 0 before the first one.
 	since   int64
 	said    bool  // a neighbor was asked to hold it, and has not been told otherwise
 	until   int64 // as far as was asked

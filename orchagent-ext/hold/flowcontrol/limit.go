@@ -19,7 +19,9 @@ import (
 type limited struct {
 	congestion.Advice
 	Learned
-	limit  uint32 // Mbit/s
+	limit uint32 // Mbit/s
+	// The switch counts octets from the begin of its counting hold; last and active are
+	// ns of CLOCK_MONOTONIC.
 	octets uint64 // counted at last
 	last   int64
 	active int64 // when it had a packet

@@ -21,7 +21,9 @@ type target struct {
 // held is a target while something is held of it.
 type held struct {
 	target
-	by    enforce.Key // that held it first
+	by enforce.Key // that held it first
+	// about has the addresses in the message that held it first, since (ns) is when that
+	// was, and asked is the hold that the switch was asked for last: zero before.
 	about about
 	since int64
 	known bool   // packets have matched, here or by another member of the port
@@ -30,6 +32,7 @@ type held struct {
 
 	border uint32 // interface index of the border port that its flow comes in by, which is paused by PFC; 0: not known
 
+	// Of the heap of checks: index is the place there plus 1, 0 outside of it.
 	at    int64 // when it is to be looked at
 	index int
 }

@@ -56,7 +56,8 @@ type CongestedFlow struct {
 	Until       int64 // as far as the neighbor was asked; 0: it was not
 }
 
-// Hold is a neighbor's request in force.
+// Hold is a neighbor's request in force. Since and Until are ns of CLOCK_MONOTONIC, as
+// [Report].At is; Refreshes counts the repetitions of the request since.
 type Hold struct {
 	Kind        notify.Kind  // KindPFCM or KindPPFC
 	Port        sai.ObjectID // that the packets leave by; of a PortChannel the first

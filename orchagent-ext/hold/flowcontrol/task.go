@@ -27,13 +27,18 @@ type Transport interface {
 	Route(packet []byte) error
 }
 
-// Task is the fast lane. Its methods but Run may be called from any goroutine.
+// Task is the flow-control task: one thread with real-time priority where the kernel
+// grants it. Its methods but Run may be called from any goroutine.
 type Task struct {
+	// events is the switch's eventfd, which Run polls and the switch owns.
 	sw       Switch
 	events   int
 	messages Transport
 
-	control    int // eventfd: there is a configuration, a question, or the end
+	control int // eventfd: there is a configuration, a question, or the end
+	// Run takes configured and wanted at each wakeup and leaves nil; learned is a channel
+	// of learnedRoom pairs, filled the answer to wanted, ended is closed when Run
+	// returns.
 	configured atomic.Pointer[settings]
 	current    atomic.Pointer[settings] // of Learn
 	wanted     atomic.Pointer[Report]

@@ -32,6 +32,7 @@ type Report struct {
 	WorstOverMean     float64   // of load ÷ weight
 	HashWorstOverMean float64   // what the hash labels would give, for flows whose path they decide is known
 	Floor             float64   // no placement of these flows is below it
+	// Flows has all flows of the table; Held those that are held now.
 	Flows             int
 	Unknown           int // flows whose path is not known
 	Held              int

@@ -107,6 +107,8 @@ type entry struct {
 	begun    int64   // when that was
 	cycle    cycle
 
+	// held: a hold of the flow is in force, so that it stays where it is. movedAt is in ns, and
+	// holds where moved is true.
 	held    bool
 	first   bool // it sends with its hash label, and its first choice waits for a pause
 	moved   bool
@@ -122,11 +124,15 @@ type use struct {
 
 // A Table has the flows of one ECMP group.
 type Table struct {
+	// cfg with its defaults filled in; model and members are those of the last
+	// [Table.SetGroup]: nil and empty before it.
 	cfg     Config
 	model   ecmp.Model
 	members []Member
 	weight  float64 // of all members
 
+	// Flows by slot: free has the unused slots, index finds a flow's slot, used counts
+	// the flows of two hosts that have the same label.
 	entries []entry
 	free    []uint32
 	index   map[Flow]uint32
@@ -140,6 +146,8 @@ type Table struct {
 	unmeasured int       // flows that were not measured
 	predicted  []uint64  // by member: octets since the last Check
 
+	// The zero value of each of these is the state before the first look; SetGroup drops
+	// quotas and check, as members have other numbers then.
 	quotas   quotas
 	check    check
 	settling settling
@@ -150,6 +158,8 @@ type Table struct {
 	recheck  int64 // number of the window until which they are
 	again    int   // times that the load of flows that pause for long is looked at again
 	againAt  int64 // number of the window when it is next; 0: not known yet
+	// Totals since New. moves, sorted, excluded and tuple are scratch of one look, kept
+	// for their memory: moves is what [Table.Look] returned last.
 	stats    Stats
 	moves    []Move
 	sorted   []uint32

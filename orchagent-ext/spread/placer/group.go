@@ -21,6 +21,7 @@ type group struct {
 	name    string
 	members []nexthops.Member
 	names   []string // of members, each once
+	// table has the flows of the group, and predicts their members with model.
 	table   *placement.Table
 	model   ecmp.Model
 	linear  *ecmp.Linear // model, where it is learned and has not given up
@@ -31,6 +32,8 @@ type group struct {
 	lacks   error        // why they are not; nil: they are, or it is the same
 	plan    planned
 
+	// rerouted counts flows whose path changed with the members; at is the time of sent,
+	// and rates are over the time since the reading before it, nil before two readings.
 	rerouted uint64
 	sent     []uint64 // by member, at the last check; nil: not known
 	at       time.Time

@@ -70,6 +70,8 @@ const (
 
 // Placer places flows. It is for one goroutine.
 type Placer struct {
+	// As [New] got them; count returns the octets of a flow's entry since it was created,
+	// or an error for one that is gone.
 	cfg     Config
 	net     Network
 	entries Entries
@@ -81,18 +83,25 @@ type Placer struct {
 	groups map[string]*group            // by name
 	round  uint64                       // of polls
 
+	// How the kernel hashes, read with each check of the ports; hashErr is why that is
+	// unknown.
 	hash    ecmp.Kernel
 	hashErr error
 
+	// staleAt: when that was reported, for settleNews; readAt: when next hops were
+	// read last, for readEvery and retryGroups; readErr is why that failed, nil after a
+	// success.
 	stale   bool // next hops may have changed
 	staleAt time.Time
 	readAt  time.Time
 	swept   time.Time // destinations without a flow were forgotten
+	// checked: when ports were compared with the predictions last, for checkEvery.
 	checked time.Time
 	readErr error
-	began   time.Time
-	cost    time.Duration // of a poll
-	fabric  fabric
+	// began: when the placer was made. Tables count ns from it by Go's monotonic clock.
+	began  time.Time
+	cost   time.Duration // of a poll
+	fabric fabric
 
 	// Moved is called for each flow that got another label. It may be nil.
 	Moved func(f engine.FlowEntry)
