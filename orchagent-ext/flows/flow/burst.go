@@ -38,6 +38,8 @@ func (t *Table) ObserveBurst(packets []roce.Packet, now int64, each func(i int, 
 }
 
 // ObserveBurstAt is ObserveBurst for packets that came at these times (ns), one for each.
+// each may be nil. Packets beyond [MaxBurst] are left out, and times has one for each
+// packet.
 func (t *Table) ObserveBurstAt(packets []roce.Packet, times []int64, each func(i int, f *Flow)) {
 	packets = packets[:min(len(packets), MaxBurst)]
 	t.fetch(packets)

@@ -56,10 +56,12 @@ func (k *Key) set(p *roce.Packet) {
 	}
 }
 
-// Tunnelled reports whether the session is in a tunnel.
+// Tunnelled reports whether the session is in a tunnel. A tunnel is any outer IP header;
+// a segment routing header alone is none.
 func (k *Key) Tunnelled() bool { return k.InnerSrc != [16]byte{} }
 
-// Session returns the addresses of the session: source and final destination.
+// Session returns the addresses of the session: source and final destination. Both are of
+// 16 octets, IPv4 as ::ffff:a.b.c.d.
 func (k *Key) Session() (src, dst [16]byte) {
 	src, dst = k.Src, k.Dst
 	if k.InnerDst != [16]byte{} {
@@ -81,19 +83,22 @@ func (k *Key) Label(a Algorithm, srcQP uint32) uint32 {
 	return a.Label(srcQP, k.DestQP, src, dst)
 }
 
-// SrcAddr is the source address of the path.
+// SrcAddr is the source address of the path. IPv4 is plain, never in the mapped form.
 func (k *Key) SrcAddr() netip.Addr { return netip.AddrFrom16(k.Src).Unmap() }
 
-// DstAddr is the destination address of the path, as it arrives.
+// DstAddr is the destination address of the path, as it arrives. With a segment routing
+// header it is the active segment. IPv4 is plain.
 func (k *Key) DstAddr() netip.Addr { return netip.AddrFrom16(k.Dst).Unmap() }
 
-// SessionSrc is the source address of the session.
+// SessionSrc is the source address of the session. It equals SrcAddr outside of tunnels.
+// IPv4 is plain.
 func (k *Key) SessionSrc() netip.Addr {
 	src, _ := k.Session()
 	return netip.AddrFrom16(src).Unmap()
 }
 
-// SessionDst is the final destination address of the session.
+// SessionDst is the final destination address of the session. It is the last segment
+// where there is a segment routing header. IPv4 is plain.
 func (k *Key) SessionDst() netip.Addr {
 	_, dst := k.Session()
 	return netip.AddrFrom16(dst).Unmap()

@@ -18,13 +18,16 @@ const (
 // algorithmNames are the names in CONFIG_DB and flags.
 var algorithmNames = [...]string{"draft-literal", "crc32"}
 
-// String returns the value of the leaf algorithm in CONFIG_DB.
+// String returns the value of the leaf algorithm in CONFIG_DB. a is one of the two;
+// another value panics.
 func (a Algorithm) String() string { return algorithmNames[a] }
 
-// MarshalText returns the algorithm's name.
+// MarshalText returns the algorithm's name. It implements [encoding.TextMarshaler], and
+// its error is always nil.
 func (a Algorithm) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText sets the algorithm by its name.
+// UnmarshalText sets the algorithm by its name. Another text is an error that lists the
+// names, and a stays as it is.
 func (a *Algorithm) UnmarshalText(text []byte) error {
 	for i, name := range algorithmNames {
 		if string(text) == name {

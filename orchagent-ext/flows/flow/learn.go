@@ -22,7 +22,8 @@ const (
 // provenanceNames are the names in rows and output.
 var provenanceNames = [...]string{"", "deth", "cm", "ack"}
 
-// String returns "deth", "cm" or "ack", and "" for None.
+// String returns "deth", "cm" or "ack", and "" for None. p is one of the constants;
+// another value panics.
 func (p Provenance) String() string { return provenanceNames[p] }
 
 // endpoint is one direction of a connection: the packets from a source to a queue

@@ -56,7 +56,8 @@ type LocalStreamIDs struct {
 	free []uint16 // released, the oldest first
 }
 
-// NewLocalStreamIDs returns an allocator with every id free.
+// NewLocalStreamIDs returns an allocator with every id free. There are 65535 of them,
+// from 1 on.
 func NewLocalStreamIDs() *LocalStreamIDs { return &LocalStreamIDs{ids: map[Key]uint16{}, next: 1} }
 
 // Allocate returns the flow's id, or [ErrNoStreamID].
@@ -99,7 +100,8 @@ func (l *LocalStreamIDs) Take(k Key, id uint16) bool {
 	return true
 }
 
-// Release gives the flow's id back.
+// Release gives the flow's id back. A flow without one is left out. The id is used again
+// only after all ids that were free before.
 func (l *LocalStreamIDs) Release(k Key) {
 	if id, ok := l.ids[k]; ok {
 		delete(l.ids, k)

@@ -234,7 +234,8 @@ func (t *Table) SrcQP(f *Flow) (uint32, Provenance) {
 	return t.ends[f.pair].srcQP, t.pairs[f.pair].from
 }
 
-// All iterates over the flows, in any order.
+// All iterates over the flows, in any order. A flow that is removed meanwhile is left
+// out, and one that is added may be.
 func (t *Table) All() iter.Seq[*Flow] {
 	return func(yield func(*Flow) bool) {
 		for i := range t.flows[:t.used] {
@@ -245,8 +246,8 @@ func (t *Table) All() iter.Seq[*Flow] {
 	}
 }
 
-// Len is the number of flows in the table.
+// Len is the number of flows in the table. It is at most Config.Capacity.
 func (t *Table) Len() int { return int(t.used) - len(t.free) }
 
-// Stats returns the counts so far.
+// Stats returns the counts so far. It is a copy, for the goroutine of the table.
 func (t *Table) Stats() Stats { return t.stats }

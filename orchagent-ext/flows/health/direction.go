@@ -44,12 +44,14 @@ type Counters struct {
 	LongestStall int64 // ns
 }
 
-// Lost returns how many PSNs are missing, as far as this point sees them.
+// Lost returns how many PSNs are missing, as far as this point sees them. It decreases
+// when a missing one comes late or again.
 func (c *Counters) Lost() uint64 {
 	return c.Missing - min(c.Missing, c.Reordered+c.Recovered+c.Unsettled)
 }
 
-// NAKed is how many requests were refused.
+// NAKed is how many requests were refused. It includes the RNR NAKs, by which a receiver
+// asks for a pause.
 func (c *Counters) NAKed() (n uint64) {
 	for _, one := range c.NAKs[roce.NotNAK+1:] {
 		n += one

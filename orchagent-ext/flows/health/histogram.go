@@ -23,7 +23,8 @@ type Histogram struct {
 // new is written to before it is read, which costs one page fault instead of two.
 func newHistogram(v uint64) *Histogram { return &Histogram{Min: v} }
 
-// Add counts a value.
+// Add counts a value. A value of 2^36 or more counts in the last bucket; Sum and Max have
+// it as it is. It allocates nothing.
 func (h *Histogram) Add(v uint64) {
 	h.Count++
 	if h.Count == 1 || v < h.Min {

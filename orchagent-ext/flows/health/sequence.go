@@ -18,7 +18,8 @@ const (
 // eventNames are the names of events in output.
 var eventNames = [...]string{"", "gap", "reordered", "retransmit", "retransmit", "restart"}
 
-// String is a word such as "gap" or "retransmit"; empty for InOrder.
+// String is a word such as "gap" or "retransmit"; empty for InOrder. Recovered and
+// Duplicate are both "retransmit": the sender did the same.
 func (e Event) String() string { return eventNames[e] }
 
 // Retransmitted reports whether the packet was sent again.

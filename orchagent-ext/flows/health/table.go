@@ -101,14 +101,16 @@ func NewTable(c Config) *Table {
 	return t
 }
 
-// Unfollowed returns how many packets belonged to directions that were refused.
+// Unfollowed returns how many packets belonged to directions that were refused. It is a
+// total since NewTable.
 func (t *Table) Unfollowed() uint64 { return t.unfollowed }
 
 // Follows reports whether the flow in a slot of the flow.Table is likely
 // followed: the slot may belong to another flow by now.
 func (t *Table) Follows(slot int) bool { return slot < len(t.slots) && t.slots[slot] != nil }
 
-// At returns the i-th direction, from 0 on; nil after the last one.
+// At returns the i-th direction, from 0 on; nil after the last one. A place keeps its
+// number; once the table is full it can get another direction between two calls.
 func (t *Table) At(i int) *Direction {
 	if i >= len(t.all) {
 		return nil
@@ -281,7 +283,8 @@ func (t *Table) oldest() *Direction {
 	return victim
 }
 
-// All iterates over the directions, in the order in which they began.
+// All iterates over the directions by their places: in the order in which they began,
+// until the table is full and places are used again.
 func (t *Table) All() iter.Seq[*Direction] {
 	return func(yield func(*Direction) bool) {
 		for _, d := range t.all {
