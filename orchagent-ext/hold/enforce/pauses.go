@@ -69,7 +69,8 @@ type Frame struct {
 	PFC  notify.PFC
 }
 
-// NewPauses returns a Pauses without demands.
+// NewPauses returns a Pauses without demands. Its budget is [PFCBudget]; it is for one
+// goroutine.
 func NewPauses() *Pauses { return &Pauses{Budget: PFCBudget, demands: map[Key]pause{}} }
 
 // Receive takes a demand at time now (ns) about a flow that came in by a port. It reports
@@ -98,7 +99,8 @@ func (p *Pauses) Receive(now int64, k Key, d Demand, port uint32) bool {
 	return true
 }
 
-// Clear ends all demands.
+// Clear ends all demands. The next [Pauses.Frames] resumes the priorities that are
+// paused.
 func (p *Pauses) Clear() { clear(p.demands) }
 
 // Frames appends the frames to be sent at time now (ns): one for each port where a

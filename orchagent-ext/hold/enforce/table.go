@@ -53,7 +53,8 @@ const (
 	NumOutcomes = iota
 )
 
-// Label is the outcome as one lower-case word, for counters.
+// Label is the outcome as one lower-case word, for counters. Values of metrics' labels
+// are these words, so they stay the same between versions.
 func (o Outcome) Label() string {
 	return [...]string{"told", "held", "refreshed", "ended", "unknown", "full", "ignored"}[o]
 }
@@ -235,7 +236,8 @@ func (t *Table[F]) Join(changes []Change[F], now int64, k Key, f Target[F]) ([]C
 	return t.settle(changes, now, f.Flow), true
 }
 
-// Leave removes a flow that ended, and appends the changes for the switch.
+// Leave removes a flow that ended, and appends the changes for the switch. A demand
+// without another flow ends with it.
 func (t *Table[F]) Leave(changes []Change[F], now int64, f F) []Change[F] {
 	h := t.flows[f]
 	if h == nil {
@@ -271,7 +273,8 @@ func (t *Table[F]) Expire(changes []Change[F], now int64) []Change[F] {
 	return changes
 }
 
-// Next returns when Expire is to be called; ok is false for an empty table.
+// Next returns when Expire is to be called; ok is false for an empty table. It is in ns,
+// of the clock that the demands came with.
 func (t *Table[F]) Next() (at int64, ok bool) {
 	if len(t.ends) == 0 {
 		return 0, false
@@ -279,7 +282,8 @@ func (t *Table[F]) Next() (at int64, ok bool) {
 	return t.ends[0].Until, true
 }
 
-// Clear ends all demands, and appends the changes.
+// Clear ends all demands, and appends the changes. Demands that are ignored are
+// forgotten, too, so their keys may hold again.
 func (t *Table[F]) Clear(changes []Change[F], now int64) []Change[F] {
 	for len(t.ends) > 0 {
 		changes = t.remove(changes, now, t.ends[0])
@@ -287,7 +291,7 @@ func (t *Table[F]) Clear(changes []Change[F], now int64) []Change[F] {
 	return changes
 }
 
-// Hold returns the hold of a flow; the zero value for a free one.
+// Hold returns the hold of a flow; the zero value for a free one. Its Until is 0 then.
 func (t *Table[F]) Hold(f F) Hold {
 	if h := t.flows[f]; h != nil {
 		return h.hold
@@ -295,7 +299,8 @@ func (t *Table[F]) Hold(f F) Hold {
 	return Hold{}
 }
 
-// All iterates over the demands that hold, or are ignored, in any order.
+// All iterates over the demands that hold, or are ignored, in any order. The slice of
+// flows is the table's. The table must stay as it is meanwhile.
 func (t *Table[F]) All() iter.Seq2[InForce, []F] {
 	return func(yield func(InForce, []F) bool) {
 		for _, d := range t.ends {
@@ -307,7 +312,8 @@ func (t *Table[F]) All() iter.Seq2[InForce, []F] {
 	}
 }
 
-// On appends the demands that hold a flow, in the order in which they came.
+// On appends the demands that hold a flow, in the order in which they came, and returns
+// the slice as append does.
 func (t *Table[F]) On(all []InForce, f F) []InForce {
 	if h := t.flows[f]; h != nil {
 		for _, d := range h.by {
