@@ -48,7 +48,9 @@ type pending struct {
 	done  chan struct{}
 }
 
-// NewInForce returns the rows in force of a database, in a file; "": they are kept nowhere.
+// NewInForce returns the rows in force of a database, in a file; "": they are kept
+// nowhere. database names Redis by its address and number, so that rows of another Redis
+// are left alone. Nothing is read or written before Read and [InForce.Run].
 func NewInForce(file, database string) *InForce {
 	return &InForce{file: file, database: database, next: make(chan pending, 1)}
 }
@@ -66,7 +68,9 @@ func (k *InForce) Read() ([]rows.Row, error) {
 	return was.Rows, nil
 }
 
-// Keep has rows written. One goroutine calls it, and Wait.
+// Keep has rows written. One goroutine calls it, and Wait. It returns at once; rows that
+// Run had yet to write are replaced by these. The slice is the callee's from then on,
+// which sorts it.
 func (k *InForce) Keep(known []rows.Row) {
 	select {
 	case <-k.next:
@@ -76,7 +80,8 @@ func (k *InForce) Keep(known []rows.Row) {
 	k.next <- pending{known, k.done}
 }
 
-// Wait waits for 100 ms at most until the file has the rows that were given last.
+// Wait waits for 100 ms at most until the file has the rows that were given last. Call it
+// before the switch is programmed by these rows.
 func (k *InForce) Wait() {
 	select {
 	case <-k.done:
@@ -84,7 +89,8 @@ func (k *InForce) Wait() {
 	}
 }
 
-// Run writes until ctx ends, and then the rows that were given before that.
+// Run writes until ctx ends, and then the rows that were given before that. It returns
+// nil. A failed write is repeated every 10 s, and shown by Warning.
 func (k *InForce) Run(ctx context.Context) error {
 	var last []byte
 	var now pending
@@ -140,7 +146,7 @@ func (k *InForce) write(known []rows.Row, last *[]byte, written func()) bool {
 	return err == nil
 }
 
-// Remove removes the file.
+// Remove removes the file. A file that is missing is a success.
 func (k *InForce) Remove() error {
 	if k.file == "" {
 		return nil
@@ -148,7 +154,8 @@ func (k *InForce) Remove() error {
 	return files.RemoveState(k.file)
 }
 
-// Warning returns the warning that the file cannot be written; "": it is written.
+// Warning returns the warning that the file cannot be written; "": it is written. Any
+// goroutine may call it.
 func (k *InForce) Warning() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -111,19 +111,22 @@ func (l *Ledger) Of(ctx context.Context, records []*engine.Record) engine.Ledger
 	return &engineLedger{ctx, l, records}
 }
 
-// Rows returns the rows that the ledger is to have.
+// Rows returns the rows that the ledger is to have. They may be ahead of Redis, which
+// gets them by the mirror.
 func (l *Ledger) Rows() []rows.Row { return l.rows.Wanted(telemetry.TableObject) }
 
-// BeginCopy copies the ledger to its file from now on.
+// BeginCopy copies the ledger to its file from now on: labels that were chosen outlive a
+// Redis that is emptied.
 func (l *Ledger) BeginCopy() { l.copy.begin(l.Rows) }
 
-// EndCopy removes the file.
+// EndCopy ends the copy and removes its file; a file that is missing is a success.
 func (l *Ledger) EndCopy() { l.copy.drop() }
 
-// Close leaves the file to the next process.
+// Close ends the copy, and leaves its file to the next process.
 func (l *Ledger) Close() { l.copy.close() }
 
-// Warnings returns the warnings to the operator.
+// Warnings returns the warnings to the operator: of the copy, and of rows that sluiced
+// did not write. An element of "" is for the caller to leave out.
 func (l *Ledger) Warnings() []string { return []string{l.copy.warning(), l.unknown} }
 
 // engineLedger is the ledger as an engine uses it. While Redis is down the mirror keeps
@@ -137,7 +140,8 @@ type engineLedger struct {
 // Load implements [engine.Ledger].
 func (e *engineLedger) Load() ([]*engine.Record, error) { return e.records, nil }
 
-// Save implements [engine.Ledger].
+// Save implements [engine.Ledger]. Its error is always nil: the copy in the file and the
+// mirror outlast a Redis that is down.
 func (e *engineLedger) Save(records []*engine.Record, gone []engine.ID) error {
 	l := e.ledger
 	changes := make([]rows.Row, 0, len(gone)+len(records))

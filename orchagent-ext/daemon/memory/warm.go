@@ -72,7 +72,8 @@ func (w *WarmRestart) Begin(ctx context.Context) error {
 	}})
 }
 
-// Reached writes a state, where the start is a warm one and the state is new.
+// Reached writes a state, where the start is a warm one and the state is new. States have
+// an order and never go back. The error is that of STATE_DB.
 func (w *WarmRestart) Reached(ctx context.Context, state string) error {
 	order := []string{warmInitialized, WarmRestored, WarmReplayed, WarmReconciled}
 	if !w.warm || slices.Index(order, state) <= slices.Index(order, w.row.Fields["state"]) {
@@ -83,7 +84,7 @@ func (w *WarmRestart) Reached(ctx context.Context, state string) error {
 	}})
 }
 
-// Forget removes the row.
+// Forget removes the row of the service from STATE_DB.
 func (w *WarmRestart) Forget(ctx context.Context) error {
 	return w.DB.Write(ctx, sonicdb.Change{Row: rows.Row{Table: tableWarm, Key: process}, Deleted: true})
 }

@@ -7,13 +7,16 @@ import (
 	"sluice/yang/model"
 )
 
-// SendsPFCM reports whether PFCM is enabled.
+// SendsPFCM reports whether PFCM is enabled. It is false with the kill switch, see
+// [Disabled].
 func SendsPFCM(s *config.Snapshot) bool { return !Disabled(s) && s.PFCM.AdminState == config.Enabled }
 
-// UsesPPFC reports whether PPFC is enabled.
+// UsesPPFC reports whether PPFC is enabled, for both roles: the congested node, and the
+// gateway.
 func UsesPPFC(s *config.Snapshot) bool { return !Disabled(s) && s.PPFC.AdminState == config.Enabled }
 
-// Advises reports whether Rate Advice is enabled.
+// Advises reports whether Rate Advice is enabled. Which hosts may receive advice is
+// apart: SLUICE_RATE_ADVICE_HOST, and the capability bit.
 func Advises(s *config.Snapshot) bool {
 	return !Disabled(s) && s.RateAdvice.AdminState == config.Enabled
 }
@@ -25,7 +28,8 @@ func Learns(s *config.Snapshot) bool {
 	return Advises(s) && (!copies || len(s.RatePolicies) > 0) || UsesPPFC(s) || SendsPFCM(s) && *s.PFCM.Enforce && len(s.RateAdviceHosts) > 0
 }
 
-// Controls reports whether notifications are sent or obeyed.
+// Controls reports whether notifications are sent or obeyed. Only then the real-time task
+// runs.
 func Controls(s *config.Snapshot) bool { return SendsPFCM(s) || UsesPPFC(s) || Advises(s) }
 
 // Watches returns the lowest sampling rate of the thresholds of ports, one of so many packets; 0:
@@ -49,9 +53,11 @@ func Exports(s *config.Snapshot) bool {
 }
 
 // ExportsHealth reports whether records of the health of connections are exported, too.
+// It says nothing of [Exports], without which nothing is sent.
 func ExportsHealth(s *config.Snapshot) bool { return s.IPFIX.Health == config.Enabled }
 
-// Places reports whether placement is enabled.
+// Places reports whether placement is enabled. Whether the switch has a method is apart,
+// see [engine.NeedPlacement].
 func Places(s *config.Snapshot) bool {
 	return !Disabled(s) && s.Placement.AdminState == config.Enabled
 }
@@ -59,10 +65,12 @@ func Places(s *config.Snapshot) bool {
 // Disabled reports whether the kill switch is on: SLUICE|global admin_state is disabled.
 func Disabled(s *config.Snapshot) bool { return s.Global.AdminState == config.Disabled }
 
-// Outlives reports whether objects on the switch outlive the daemon.
+// Outlives reports whether objects on the switch outlive the daemon. Otherwise they are
+// removed when the process ends.
 func Outlives(s *config.Snapshot) bool { return s.Global.WarmRestart == config.Enabled }
 
-// Value returns the value of an optional leaf; the zero value where its row lacks it.
+// Value returns the value of an optional leaf; the zero value where its row lacks it. A
+// leaf with a default is never nil in a [config.Snapshot].
 func Value[T any](leaf *T) (v T) {
 	if leaf != nil {
 		v = *leaf

@@ -10,7 +10,8 @@ import (
 	"sluice/orchagent-ext/switch/engine"
 )
 
-// Ports are the rows of PORT.
+// Ports are the rows of PORT. They are sorted by name, each with its lanes and the
+// PortChannel that it is a member of.
 func Ports(s *config.Snapshot) []engine.Port {
 	channels := map[string]string{}
 	for name, members := range s.PortChannels {
@@ -25,7 +26,8 @@ func Ports(s *config.Snapshot) []engine.Port {
 	return ports
 }
 
-// PortsOf are the port of a netdev, or the members of a PortChannel.
+// PortsOf are the port of a netdev, or the members of a PortChannel. It is nil for a name
+// that is neither. The slice is the snapshot's: for reading only.
 func PortsOf(s *config.Snapshot, link string) []string {
 	if _, port := s.SwitchPorts[link]; port {
 		return []string{link}
@@ -33,7 +35,8 @@ func PortsOf(s *config.Snapshot, link string) []string {
 	return s.PortChannels[link]
 }
 
-// NeighborOf is the switch or host behind a netdev.
+// NeighborOf is the switch or host behind a netdev. Of a PortChannel the first member
+// with a row in DEVICE_NEIGHBOR decides; the zero value where none has one.
 func NeighborOf(s *config.Snapshot, link string) config.Neighbor {
 	for _, port := range PortsOf(s, link) {
 		if n := s.Neighbors[port]; n.Name != "" {

@@ -50,19 +50,23 @@ func (c *Child[S, T]) Reconcile(ctx context.Context, g Group, want S, start func
 	return nil
 }
 
-// Has reports whether the task that runs, or its absence, is as wanted.
+// Has reports whether the task that runs, or its absence, is as wanted. A task that has
+// ended by itself counts as running until Stop.
 func (c *Child[S, T]) Has(want S) bool { return reflect.DeepEqual(want, c.settings) }
 
-// Task returns the task that runs; the zero value of T where no task does.
+// Task returns the task that runs; the zero value of T where no task does. Check
+// [Child.Runs] before a method of a pointer is called.
 func (c *Child[S, T]) Task() T { return c.task }
 
 // Runs reports whether a task runs.
 func (c *Child[S, T]) Runs() bool { return c.done != nil }
 
-// Settings returns those of the task that runs; the zero value where no task does.
+// Settings returns those of the task that runs; the zero value where no task does. They
+// are those that it was started with, and shared: for reading only.
 func (c *Child[S, T]) Settings() S { return c.settings }
 
-// Stop ends the task, and returns when it has ended.
+// Stop ends the task, and returns when it has ended. A task that ignores its context
+// holds up the caller.
 func (c *Child[S, T]) Stop() {
 	if done := c.Cancel(); done != nil {
 		<-done

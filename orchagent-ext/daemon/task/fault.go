@@ -16,7 +16,8 @@ import (
 // panicked or failed.
 type Fault struct{ error }
 
-// Unwrap returns the error of the task.
+// Unwrap returns the error of the task. Find a Fault by [errors.As], its cause by
+// [errors.Is].
 func (f *Fault) Unwrap() error { return f.error }
 
 // Waits before the loop starts again, doubled from fault to fault.
@@ -40,7 +41,8 @@ type Faults struct {
 	Delay time.Duration // before the next start of the loop
 }
 
-// Add adds the fault of a loop that began at a time.
+// Add adds the fault of a loop that began at a time. Delay is 200 ms for a first fault,
+// and doubles to 10 s while loops last less than a minute.
 func (f *Faults) Add(err error, began, now time.Time) {
 	if now.Sub(began) > calm {
 		f.Delay = 0
@@ -58,7 +60,8 @@ func (f *Faults) Warning(now time.Time) string {
 	return fmt.Sprintf("the loop of sluiced was restarted %d times because of faults, last: %s; please report it with the log", f.Count, FirstLine(f.Last))
 }
 
-// FirstLine returns the first line of an error's text, for a field of one line.
+// FirstLine returns the first line of an error's text, for a field of one line. err must
+// not be nil. The rest of a panic's text is its stack, which the log has.
 func FirstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
@@ -67,7 +70,8 @@ func FirstLine(err error) string {
 // stackShown is how much of a stack the log gets, in octets.
 const stackShown = 8 << 10
 
-// Guard calls f, and returns a panic as a Fault.
+// Guard calls f, and returns a panic as a Fault. The stack of the panic is logged, its
+// first 8 KiB. An error of f is returned as it is.
 func Guard(log *slog.Logger, f func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -79,7 +83,8 @@ func Guard(log *slog.Logger, f func() error) (err error) {
 	return f()
 }
 
-// Faulted reports whether the context of a Group ended by a fault.
+// Faulted reports whether the context of a Group ended by a fault. It is false while the
+// context lasts, and where the process ends as it should.
 func Faulted(ctx context.Context) bool {
 	var f *Fault
 	return errors.As(context.Cause(ctx), &f)

@@ -17,7 +17,8 @@ type Group struct {
 	log   *slog.Logger
 }
 
-// NewGroup returns a group, and the context that its tasks run under.
+// NewGroup returns a group, and the context that its tasks run under. The context ends
+// with ctx, with the first error of a task, and when Wait returns.
 func NewGroup(ctx context.Context, log *slog.Logger) (Group, context.Context) {
 	g, ctx := errgroup.WithContext(ctx)
 	return Group{g, log}, ctx
@@ -40,5 +41,6 @@ func (g Group) Lead(f func() error) {
 	g.group.Go(func() error { return Guard(g.log, f) })
 }
 
-// Wait returns the first error, once all goroutines have returned.
+// Wait returns the first error, once all goroutines have returned. It is nil where all of
+// them returned nil. A Fault comes as *[Fault].
 func (g Group) Wait() error { return g.group.Wait() }
