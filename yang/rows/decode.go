@@ -35,7 +35,8 @@ func Decode(r Row) (ygot.GoStruct, error) {
 	return s, nil
 }
 
-// Fill gives every leaf that is unset its default of the schema.
+// Fill gives every leaf that is unset its default of the schema. It changes s, and leaves
+// a type that is not of the model as it is.
 func Fill(s ygot.GoStruct) {
 	if d, ok := s.(interface{ PopulateDefaults() }); ok {
 		d.PopulateDefaults()
@@ -182,7 +183,7 @@ func jsonValue(k yang.TypeKind, value string) any {
 	return value // 64 bits are strings in JSON
 }
 
-// AsError returns the *[Error] in err, or nil.
+// AsError returns the *[Error] in err, or nil. Errors that wrap one count.
 func AsError(err error) *Error {
 	var e *Error
 	errors.As(err, &e)

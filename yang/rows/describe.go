@@ -39,7 +39,8 @@ type Leaf struct {
 	Number    bool // a number that is no counter
 }
 
-// Describe returns the description of a table; false for an unknown name.
+// Describe returns the description of a table; false for an unknown name. Names are those
+// of tables in all databases of the models.
 func Describe(name string) (Description, bool) {
 	t, ok := byName()[name]
 	if !ok {
@@ -70,7 +71,8 @@ func isNumber(k yang.TypeKind) bool {
 	return k >= yang.Yint8 && k <= yang.Yuint64 || k == yang.Ydecimal64
 }
 
-// Leaf returns the leaf of a name; leaves of the key are left out.
+// Leaf returns the leaf of a name; leaves of the key are left out. ok is false for an
+// unknown one. A name is the model's; see Column for that of the database.
 func (d *Description) Leaf(name string) (Leaf, bool) {
 	i := slices.IndexFunc(d.Leaves, func(l Leaf) bool { return l.Name == name })
 	if i < 0 {

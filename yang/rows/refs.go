@@ -17,12 +17,14 @@ type Reference struct {
 	Key    string
 }
 
-// Good reports whether a row is there that f leads to.
+// Good reports whether a row is there that f leads to. there is asked for one table after
+// the other, until it is true.
 func (f Reference) Good(there func(table, key string) bool) bool {
 	return slices.ContainsFunc(f.Tables, func(table string) bool { return there(table, f.Key) })
 }
 
-// Missing returns the error of row r for its broken reference f.
+// Missing returns the error of row r for its broken reference f. The error names the
+// field, its value and the tables.
 func (r Row) Missing(f Reference) *Error {
 	return r.wrong(f.Field, f.Key, "no such row in %s", strings.Join(f.Tables, " or "))
 }

@@ -17,10 +17,12 @@ type Row struct {
 	Fields map[string]string // as HGETALL returns them; nil or NULL=NULL: none
 }
 
-// Name returns TABLE|key, which is how operators know the row.
+// Name returns TABLE|key, which is how operators know the row. A row of a table with one
+// row has the key global.
 func (r Row) Name() string { return r.Table + "|" + r.Key }
 
-// Natural compares keys as people count: Ethernet4 comes before Ethernet16.
+// Natural compares keys as people count: Ethernet4 comes before Ethernet16. It is for
+// slices.SortFunc, and consistent also for keys without a number.
 func Natural(a, b string) int {
 	stemA, stemB := strings.TrimRight(a, "0123456789"), strings.TrimRight(b, "0123456789")
 	if stemA != stemB {

@@ -60,7 +60,8 @@ func find(all []Row, table string) (Row, bool) {
 	return all[i], err == nil
 }
 
-// Twice returns the error of a row whose key means the same as that of another.
+// Twice returns the error of a row whose key means the same as that of another. other is
+// the key of that row, which stays in force.
 func (r Row) Twice(other string) *Error {
 	return r.wrong("", "", "is the same as %s|%s", r.Table, text.Cut(other, LongestQuote))
 }

@@ -15,7 +15,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// DB is a database. Its methods may be called at the same time.
+// DB is a database. Its methods may be called at the same time. [Open] makes one.
 type DB struct {
 	Database
 	client *redis.Client
@@ -91,10 +91,11 @@ func (db *DB) Warning() string {
 	return fmt.Sprintf("Redis sends no events for keys of %s, which is read every %v instead: %s", db.Name, db.timing.poll, db.eventsRemedy())
 }
 
-// Close closes the connections.
+// Close closes the connections. Calls that are under way fail.
 func (db *DB) Close() error { return db.client.Close() }
 
-// Ping reports whether Redis answers.
+// Ping reports whether Redis answers. The error names database and address, and has a
+// [RemedyError] where an operator can help.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := db.client.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("reach %s at %s: %w", db.Name, db.Address, db.explain(err))

@@ -28,7 +28,7 @@ type RemedyError struct {
 // Error has the cause, and then the remedy.
 func (e *RemedyError) Error() string { return e.err.Error() + ": " + e.Remedy }
 
-// Unwrap returns the cause.
+// Unwrap returns the cause. So [errors.Is] finds the error of Redis or of the system.
 func (e *RemedyError) Unwrap() error { return e.err }
 
 // explain returns a [RemedyError] of a Redis that is down, of a socket that this user may

@@ -72,7 +72,8 @@ func (m *Mirror) Adopt(ctx context.Context, table string) ([]rows.Row, error) {
 	return all, nil
 }
 
-// Written returns the rows of a table that Redis holds, as far as is known.
+// Written returns the rows of a table that Redis holds, as far as is known. The rows are
+// copies, in any order. It waits for a write that is under way.
 func (m *Mirror) Written(table string) (all []rows.Row) {
 	m.writing.Lock()
 	defer m.writing.Unlock()
@@ -84,7 +85,8 @@ func (m *Mirror) Written(table string) (all []rows.Row) {
 	return all
 }
 
-// Wanted returns the rows of a table as they were set.
+// Wanted returns the rows of a table as they were set. The rows are copies, in any order;
+// it returns at once.
 func (m *Mirror) Wanted(table string) (all []rows.Row) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,17 +98,19 @@ func (m *Mirror) Wanted(table string) (all []rows.Row) {
 	return all
 }
 
-// Set gives a row exactly these fields.
+// Set gives a row exactly these fields. The fields are copied. [Mirror.Run] writes them
+// soon, [Mirror.Flush] at once; the same fields again cost nothing.
 func (m *Mirror) Set(r rows.Row) {
 	m.change(func() { m.put(m.db.redisKey(r), pack(r.Fields)) })
 }
 
-// Delete takes a row away.
+// Delete takes a row away. A row that Redis lacks costs nothing.
 func (m *Mirror) Delete(table, key string) {
 	m.change(func() { m.put(m.db.redisKey(rows.Row{Table: table, Key: key}), "") })
 }
 
-// Replace gives a table exactly these rows.
+// Replace gives a table exactly these rows. Rows of other tables stay. The fields are
+// copied.
 func (m *Mirror) Replace(table string, all []rows.Row) {
 	m.change(func() {
 		keep := make(map[string]bool, len(all))
@@ -123,7 +127,8 @@ func (m *Mirror) Replace(table string, all []rows.Row) {
 	})
 }
 
-// Clear takes all rows of all its tables away.
+// Clear takes all rows of all its tables away. Rows that Redis has of these tables go,
+// too, whoever wrote them.
 func (m *Mirror) Clear() {
 	m.change(func() {
 		for k := range m.desired {
@@ -280,8 +285,9 @@ func (m *Mirror) take(all bool) map[string]packed {
 	return wanted
 }
 
-// verify has everything written again if a row is missing in Redis, or Redis is
-// unreachable.
+// verify has everything written again if one row is missing in Redis, or Redis is
+// unreachable. One is enough: a flush takes all of them, and the full comparison finds
+// the rest.
 func (m *Mirror) verify(ctx context.Context) {
 	m.writing.Lock()
 	defer m.writing.Unlock()

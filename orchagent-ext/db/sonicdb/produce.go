@@ -77,7 +77,8 @@ func (db *DB) Produced(ctx context.Context, named ...rows.Row) ([]rows.Row, erro
 	return all, nil
 }
 
-// Waits reports whether a change of a row is still pending at its consumer.
+// Waits reports whether a change of a row is still pending at its consumer. The
+// consumer's set has the key for as long (ProducerStateTable of sonic-swss-common).
 func (db *DB) Waits(ctx context.Context, r rows.Row) (bool, error) {
 	waits, err := db.client.SIsMember(ctx, r.Table+keySet, r.Key).Result()
 	if err != nil {
@@ -86,7 +87,8 @@ func (db *DB) Waits(ctx context.Context, r rows.Row) (bool, error) {
 	return waits, nil
 }
 
-// Waiting returns the keys of a table whose changes its consumer has not taken yet.
+// Waiting returns the keys of a table whose changes its consumer has not taken yet. The
+// map is empty where all were taken.
 func (db *DB) Waiting(ctx context.Context, table string) (map[string]bool, error) {
 	keys, err := db.client.SMembers(ctx, table+keySet).Result()
 	if err != nil {

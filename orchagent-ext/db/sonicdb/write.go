@@ -54,7 +54,8 @@ func (db *DB) Write(ctx context.Context, changes ...Change) error {
 	return nil
 }
 
-// Amend sets fields of a row and removes others, whatever else it has.
+// Amend sets fields of a row and removes others, whatever else it has. It is one
+// pipeline, and creates a row that is missing.
 func (db *DB) Amend(ctx context.Context, r rows.Row, remove ...string) error {
 	return db.execute(ctx, []order{{key: db.redisKey(r), set: r.Fields, remove: remove}})
 }

@@ -92,7 +92,8 @@ type (
 	NotifyStats = model.SonicSluiceState_SonicSluiceState_SLUICE_NOTIFY_STATS_SLUICE_NOTIFY_STATS_LIST
 )
 
-// Text returns the leaf of a text; nil for "".
+// Text returns the leaf of a text; nil for "". A leaf that is nil has no field in the
+// row.
 func Text(s string) *string {
 	if s == "" {
 		return nil
@@ -100,19 +101,20 @@ func Text(s string) *string {
 	return &s
 }
 
-// Count is a leaf that is a count.
+// Count is a leaf that is a count. It is never nil: a count of 0 is published.
 func Count[N ~int | ~uint64](n N) *uint64 {
 	v := uint64(n)
 	return &v
 }
 
-// Small is a leaf that is a number of something, of 32 bits.
+// Small is a leaf that is a number of something, of 32 bits. n is 0 or more.
 func Small(n int) *uint32 {
 	v := uint32(n)
 	return &v
 }
 
-// Stamp is a time with seconds.
+// Stamp is a time with seconds. It is UTC in RFC 3339, as type date-and-time of the
+// model; a zero time is year 1.
 func Stamp(t time.Time) *string { return Text(t.UTC().Format(time.RFC3339)) }
 
 // FineStamp is a time with milliseconds.

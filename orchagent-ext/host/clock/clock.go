@@ -9,6 +9,7 @@ import (
 )
 
 // Sleep sleeps for d, which may be 0 or below. It returns false where ctx ended first.
+// Where both are over it may be either.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -83,6 +83,7 @@ type publication struct {
 }
 
 // NewBoard checks the configuration. Files are read, and etcd is dialed, by [Board.Run].
+// The error names the setting that is wrong and the values that are allowed.
 func NewBoard(c BoardConfig) (*Board, error) {
 	c.Complete()
 	if c.Node == "" || len(c.Node) > 255 || strings.Contains(c.Node, "/") {
@@ -94,7 +95,8 @@ func NewBoard(c BoardConfig) (*Board, error) {
 	return &Board{config: c, lease: boardLease, every: boardEvery, attempt: boardAttempt, wake: make(chan struct{}, 1), view: View{Err: ErrNotShared}}, nil
 }
 
-// Put sets the row of this node, which is written soon.
+// Put sets the row of this node, which is written soon. The slice is the board's from
+// then on. Others set a row aside that has more than BoardConfig.MostOctets.
 func (b *Board) Put(row []byte) {
 	b.mu.Lock()
 	b.row = row
@@ -113,14 +115,16 @@ func (b *Board) Publish(number uint64, about string, parts map[string][]byte) {
 	}
 }
 
-// View returns the rows as last read.
+// View returns the rows as last read. It returns at once; before the first reading Err is
+// [ErrNotShared].
 func (b *Board) View() View {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.view
 }
 
-// Run shares until ctx ends. Then the row is gone, and another node is elected.
+// Run shares until ctx ends. Then the row is gone, and another node is elected. It is
+// called once.
 func (b *Board) Run(ctx context.Context) error {
 	var why Cause
 	for ctx.Err() == nil {

@@ -46,7 +46,8 @@ func (Secret) GoString() string { return "(hidden)" }
 // MarshalText hides the secret.
 func (Secret) MarshalText() ([]byte, error) { return []byte("(hidden)"), nil }
 
-// Complete puts in the defaults.
+// Complete puts in the defaults. Domain becomes "default", and files are read by
+// os.ReadFile.
 func (c *Config) Complete() {
 	if c.Domain == "" {
 		c.Domain = "default"
@@ -58,7 +59,8 @@ func (c *Config) Complete() {
 	}
 }
 
-// Check returns the first error of the configuration, without reading the files.
+// Check returns the first error of the configuration, without reading the files. It is
+// for a completed one. A password that would travel in plain text is an error, too.
 func (c *Config) Check() error {
 	if strings.ContainsFunc(c.Domain, func(r rune) bool { return !strings.ContainsRune(domainLetters, r) }) {
 		return fmt.Errorf("domain %q: letters, digits, '.', '_' and '-' are allowed", c.Domain)

@@ -40,7 +40,7 @@ type ASICError struct {
 	Type string
 }
 
-// Error names the ASIC and the ways to reach it.
+// Error names the ASIC and the ways to reach it. It is one line for the operator.
 func (e *ASICError) Error() string {
 	return fmt.Sprintf("libsoftsai.so makes the kernel the switch, and here an ASIC forwards (asic_type %s of /%s): the kernel sees none of its packets. Set driver=orchagent in SLUICE|global, and no library, or name the library of the vendor; where the kernel does forward, give --sai-profile %s=1", e.Type, versionFile, KernelForwards)
 }

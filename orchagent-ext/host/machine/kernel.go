@@ -40,7 +40,8 @@ func ParseKernel(release string) Kernel {
 	return k
 }
 
-// Before reports whether k is a known release that is older than other.
+// Before reports whether k is a known release that is older than other. It is false for
+// the zero Kernel, so that an unknown kernel passes.
 func (k Kernel) Before(other Kernel) bool {
 	return k != Kernel{} && (k.Major < other.Major || k.Major == other.Major && k.Minor < other.Minor)
 }

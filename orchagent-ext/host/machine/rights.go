@@ -52,7 +52,8 @@ func Effective(status string) (bits uint64) {
 	return bits
 }
 
-// OwnStatus returns /proc/self/status, "" if it cannot be read.
+// OwnStatus returns /proc/self/status, "" if it cannot be read. It is the text for
+// [Effective].
 func OwnStatus() string {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
