@@ -4,7 +4,8 @@ package paths
 
 import "slices"
 
-// Meets reports whether there may be a leaf that both queries mean.
+// Meets reports whether there may be a leaf that both queries mean. It may be true for a
+// row that no database has: rows are not looked up.
 func (q *Query) Meets(other *Query) bool {
 	return slices.ContainsFunc(q.Parts, func(a Part) bool {
 		return slices.ContainsFunc(other.Parts, func(b Part) bool {
@@ -21,7 +22,8 @@ func (q *Query) Meets(other *Query) bool {
 	})
 }
 
-// Covers reports whether the query means every leaf that other means.
+// Covers reports whether the query means every leaf that other means. Each part of other
+// has to lie in one part of q; two parts that cover it together count as no.
 func (q *Query) Covers(other *Query) bool {
 	return !slices.ContainsFunc(other.Parts, func(b Part) bool {
 		return !slices.ContainsFunc(q.Parts, func(a Part) bool {

@@ -32,7 +32,8 @@ func Path(s Style, level int, t *Table, key, leaf string) *gpb.Path {
 	return p
 }
 
-// Index returns the strings by which package match of gNMI finds a leaf.
+// Index returns the strings by which package match of gNMI finds a leaf: style, table,
+// the values of the key, and the leaf.
 func Index(s Style, t *Table, key, leaf string) []string {
 	index := make([]string, 0, 3+len(t.Keys))
 	index = append(index, styleNames[s], t.Name)
@@ -40,7 +41,8 @@ func Index(s Style, t *Table, key, leaf string) []string {
 	return append(append(index, values...), leaf)
 }
 
-// Indexes returns the same for all leaves that a query means.
+// Indexes returns the same for all leaves that a query means. A shorter index matches all
+// that begin with it, and [Any] any one string.
 func (q *Query) Indexes() [][]string {
 	var all [][]string
 	for _, p := range q.Parts {

@@ -54,10 +54,11 @@ type Part struct {
 	Leaves []string // sorted; nil: all
 }
 
-// String returns the path for errors and logs.
+// String returns the path for errors and logs. It is cut at 512 octets.
 func (q *Query) String() string { return q.text }
 
-// Wild reports whether the query may mean more than one node.
+// Wild reports whether the query may mean more than one node. The root is one node,
+// whatever is below it.
 func (q *Query) Wild() bool {
 	if q.Level == Root {
 		return false
@@ -72,7 +73,8 @@ func (q *Query) Wild() bool {
 	return q.Level >= AtRow && slices.Contains(p.Keys, Any) || q.Level == AtLeaf && len(p.Leaves) != 1
 }
 
-// Has reports whether the query means a leaf of a row.
+// Has reports whether the query means a leaf of a row. t is a table of [Tables], compared
+// by pointer.
 func (q *Query) Has(t *Table, key, leaf string) bool {
 	for i := range q.Parts {
 		if p := &q.Parts[i]; p.Table == t {
@@ -82,7 +84,8 @@ func (q *Query) Has(t *Table, key, leaf string) bool {
 	return false
 }
 
-// HasRow reports whether the part means leaves of a row.
+// HasRow reports whether the part means leaves of a row. A key with too few values is
+// false, but for a table of one row.
 func (p *Part) HasRow(key string) bool {
 	if len(p.Keys) == 0 {
 		return true
@@ -99,7 +102,7 @@ func (p *Part) HasRow(key string) bool {
 	return true
 }
 
-// HasLeaf reports whether the part means a leaf of its rows.
+// HasLeaf reports whether the part means a leaf of its rows. leaf is the model's name.
 func (p *Part) HasLeaf(leaf string) bool {
 	if p.Leaves == nil {
 		return true
@@ -141,7 +144,8 @@ func top(s Style, t *Table) string {
 // textLength is how much of a path errors and logs have, in octets.
 const textLength = 512
 
-// Short returns a text of at most n octets and, if it was longer, a mark.
+// Short returns a text of at most n octets and, if it was longer, a mark. A character
+// that the cut parts is left out. n is in octets, the mark is beyond it.
 func Short(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -149,7 +153,8 @@ func Short(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
-// Text writes a path for people: /a/b[k=v]/c.
+// Text writes a path for people: /a/b[k=v]/c. Keys are sorted by name, and values are as
+// they are, without escapes.
 func Text(p *gpb.Path) string {
 	var b strings.Builder
 	if p.GetOrigin() != "" {

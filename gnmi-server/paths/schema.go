@@ -72,7 +72,8 @@ func newTable(database string, module, e *yang.Entry) *Table {
 	return t
 }
 
-// Lookup returns the table of a name, or nil.
+// Lookup returns the table of a name, or nil. The tables are made once and shared: for
+// reading only.
 func Lookup(name string) *Table {
 	i, ok := slices.BinarySearchFunc(Tables(), name, func(t *Table, name string) int { return strings.Compare(t.Name, name) })
 	if !ok {
@@ -81,19 +82,23 @@ func Lookup(name string) *Table {
 	return Tables()[i]
 }
 
-// Entry returns the schema of a leaf, or nil.
+// Entry returns the schema of a leaf, or nil. It is of goyang, and shared: for reading
+// only.
 func (t *Table) Entry(leaf string) *yang.Entry { return t.entries[leaf] }
 
-// IsKey reports whether a leaf is in the key.
+// IsKey reports whether a leaf is in the key. Such a leaf is a field of no row: its value
+// is a part of the key.
 func (t *Table) IsKey(leaf string) bool { return slices.Contains(t.Keys, leaf) }
 
-// Counts reports whether a leaf counts events, and so always changes.
+// Counts reports whether a leaf counts events, and so always changes. Its type is
+// counter, of Sluice's state model.
 func (t *Table) Counts(leaf string) bool {
 	e := t.entries[leaf]
 	return e != nil && e.Type.Name == "counter"
 }
 
-// Column returns how the database names a leaf.
+// Column returns how the database names a leaf. SONiC's name of a leaf-list ends with @,
+// and its values have commas between them.
 func (t *Table) Column(leaf string) string {
 	if e := t.entries[leaf]; e != nil && e.IsLeafList() {
 		return leaf + "@"

@@ -40,7 +40,8 @@ func (c *Cell) set(text string, at time.Time, present bool) {
 	c.state.Store(&State{Text: text, Time: at, Present: present})
 }
 
-// State returns the present state of the leaf.
+// State returns the present state of the leaf. It is immutable, and a later change makes
+// another one. Any goroutine may call it.
 func (c *Cell) State() *State { return c.state.Load() }
 
 // Style returns the style of the leaf's name.
@@ -49,7 +50,8 @@ func (c *Cell) Style() paths.Style { return c.style }
 // Leaf returns the leaf with an empty text.
 func (c *Cell) Leaf() encoding.Leaf { return c.leaf }
 
-// Path returns the leaf's path, its origin left out.
+// Path returns the leaf's path, its origin left out. It is made anew at each call, so the
+// caller may change it.
 func (c *Cell) Path() *gpb.Path {
 	return paths.Path(c.style, paths.AtLeaf, c.leaf.Table, c.leaf.Key, c.leaf.Name)
 }

@@ -33,7 +33,8 @@ type Live struct {
 	rows    [2]map[*paths.Table]map[string]map[string]*Cell
 }
 
-// NewLive returns a view with only the rows that always exist.
+// NewLive returns a view with only the rows that always exist. Its rows come with
+// [Live.Run]; until [Live.Ready] the view is a part only.
 func NewLive() *Live {
 	l := &Live{
 		ready: make(chan struct{}), match: match.New(), told: make(map[match.Client]struct{}),
@@ -51,7 +52,8 @@ func NewLive() *Live {
 	return l
 }
 
-// Run follows databases until ctx is done; then it returns nil.
+// Run follows databases until ctx is done; then it returns nil. The error is that of a
+// database that cannot be followed. It is called once.
 func (l *Live) Run(ctx context.Context, databases map[string]*sonicdb.DB) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, name := range paths.Databases {
@@ -66,7 +68,8 @@ func (l *Live) Run(ctx context.Context, databases map[string]*sonicdb.DB) error 
 	return group.Wait()
 }
 
-// Ready is closed once every database has been read.
+// Ready is closed once every database has been read. It stays closed, also when a
+// database is lost later: the leaves are then as last read.
 func (l *Live) Ready() <-chan struct{} { return l.ready }
 
 // Apply takes the changes of a database, found now. It is exported for tests, which
@@ -107,7 +110,9 @@ func (l *Live) Apply(database string, b sonicdb.Batch) {
 	}
 }
 
-// Await waits until the view holds the rows of changes, or ctx is done.
+// Await waits until the view holds the rows of changes, or ctx is done. It returns in
+// both cases: check ctx where it matters. Other writers may change a row so that it is
+// never held.
 func (l *Live) Await(ctx context.Context, changes []sonicdb.Change) {
 	for {
 		l.mu.RLock()
@@ -180,7 +185,8 @@ func (l *Live) row(t *paths.Table, c sonicdb.Change, at time.Time) []*Cell {
 	return changed
 }
 
-// Select returns the cells that a query means, sorted by table, key and leaf.
+// Select returns the cells that a query means, sorted by table, key and leaf. The cells
+// are shared with the view; the slice is the caller's.
 func (l *Live) Select(q *paths.Query) []*Cell {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -203,7 +209,8 @@ func (l *Live) Select(q *paths.Query) []*Cell {
 	return all
 }
 
-// Row returns the cells of the row that a cell is in, sorted; nil if the row is gone.
+// Row returns the cells of the row that a cell is in, sorted; nil if the row is gone. A
+// row that came again has other cells.
 func (l *Live) Row(c *Cell) []*Cell {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

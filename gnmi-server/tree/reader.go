@@ -23,7 +23,8 @@ func NewReader(databases map[string]*sonicdb.DB) *Reader { return &Reader{databa
 // Snapshot holds rows: their fields, by table and key.
 type Snapshot map[*paths.Table]map[string]map[string]string
 
-// Read returns the rows of all tables that queries mean, as they are now.
+// Read returns the rows of all tables that queries mean, as they are now. One database is
+// read after the other; the error is that of the first that fails.
 func (r *Reader) Read(ctx context.Context, queries ...*paths.Query) (Snapshot, error) {
 	wanted := make(map[string]map[string]bool) // tables by database
 	for _, q := range queries {
@@ -51,7 +52,9 @@ func (r *Reader) Read(ctx context.Context, queries ...*paths.Query) (Snapshot, e
 	return s, nil
 }
 
-// Leaves returns the leaves that a query names, sorted by table, key and leaf.
+// Leaves returns the leaves that a query names, sorted by table, key and leaf. Tables of
+// one row have their leaves with defaults in style YANG, whether the database has the row
+// or not.
 func (s Snapshot) Leaves(q *paths.Query) []encoding.Leaf {
 	var all []encoding.Leaf
 	for i := range q.Parts {
@@ -74,7 +77,8 @@ func (s Snapshot) Leaves(q *paths.Query) []encoding.Leaf {
 	return all
 }
 
-// Fields returns how many fields all rows have.
+// Fields returns the size of a reading: the fields of all rows, and one more for each
+// row.
 func (s Snapshot) Fields() int {
 	n := 0
 	for _, t := range s {
