@@ -78,7 +78,8 @@ func (d *Driver) alike(r *engine.Record, id sai.ObjectID) bool {
 	return is.same > 0 && is.differs == nil && is.empty == nil
 }
 
-// Left implements [engine.Finder]. A switch of Sluice's own that began cold is empty.
+// Left implements [engine.Finder]. A switch of Sluice's own that began cold is empty. The
+// texts are for the operator, who decides on them.
 func (d *Driver) Left() []string {
 	if !d.connected && len(d.adopted) == 0 {
 		return nil

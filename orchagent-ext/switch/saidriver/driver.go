@@ -14,7 +14,8 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// Driver is the driver that calls a SAI library.
+// Driver is the driver that calls a SAI library. It is for one goroutine, but for the
+// methods that name others: these read atomic values.
 type Driver struct {
 	lib       *sai.Library
 	ports     map[string]sai.ObjectID                 // by SONiC name
@@ -62,7 +63,8 @@ type Options struct {
 	Last func(object string) sai.ObjectID
 }
 
-// New returns a driver for an open library whose switch was created.
+// New returns a driver for an open library whose switch was created. The driver closes
+// the library by [Driver.Close]. [Driver.SetPorts] comes before the first policy.
 func New(lib *sai.Library, o Options) *Driver {
 	return &Driver{lib: lib, connected: o.Connected, kernel: o.Kernel, created: o.Created, creating: o.Creating, last: o.Last, own: map[sai.ObjectID]bool{}, adopted: map[string]*engine.Record{}, flows: map[engine.ID]bool{}, fields: map[string]string{}, queuesOf: map[sai.ObjectID][]sai.ObjectID{}, joined: map[engine.ID]sai.ObjectID{}}
 }
@@ -96,7 +98,8 @@ func uncreated(err error) error {
 	return err
 }
 
-// Policed is how many packets to the CPU the policer of the policy dropped.
+// Policed is how many packets to the CPU the policer of the policy dropped; 0 without a
+// policer.
 func (d *Driver) Policed() uint64 {
 	if d.policer == sai.Null {
 		return 0
@@ -228,12 +231,15 @@ var kinds = map[engine.Type]saiattr.Kind{
 	engine.TypeHopGroup: saiattr.HopGroup, engine.TypeHopMember: saiattr.HopMember,
 }
 
-// Objects implements [engine.Driver].
+// Objects implements [engine.Driver]: those of [engine.Objects], hashes with the fields
+// that they got before.
 func (d *Driver) Objects(p engine.Policy, c engine.Choices, f engine.Features) []engine.Object {
 	return d.withFields(engine.Objects(p, c, f))
 }
 
-// Create implements [engine.Driver].
+// Create implements [engine.Driver]. A refusal of the library wraps [engine.ErrRefused];
+// any other answer is [engine.ErrFailing], since the engine tries again before it
+// believes it.
 func (d *Driver) Create(o *engine.Object, existing map[string]*engine.Record) (*engine.Record, error) {
 	r, at := &engine.Record{Object: *o}, refs{existing}
 	r.Values = nil
@@ -285,7 +291,7 @@ func (d *Driver) know(r *engine.Record, id sai.ObjectID) {
 	}
 }
 
-// Set implements [engine.Setter].
+// Set implements [engine.Setter]. The errors are those of Create.
 func (d *Driver) Set(r *engine.Record, o *engine.Object, attr string, existing map[string]*engine.Record) error {
 	at := refs{existing}
 	if o.Type == engine.TypeBinding {
@@ -358,13 +364,15 @@ func (d *Driver) Remove(r *engine.Record) error {
 	return refusal(d.lib.Remove(kind, id))
 }
 
-// HashSeed reads the seed of ECMP's hash, as it is now.
+// HashSeed reads the seed of ECMP's hash, as it is now. It is
+// SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED; the software switch has it of the kernel.
 func (d *Driver) HashSeed() (uint32, error) {
 	seed, err := d.lib.Get(saiattr.Switch, d.lib.Switch, saiattr.SwitchHashSeed)
 	return uint32(seed), refusal(err)
 }
 
-// Count reads an ACL counter.
+// Count reads an ACL counter. The error is [engine.ErrGone] for a counter that was
+// removed, [engine.ErrRefused] where the library does not count.
 func (d *Driver) Count(counter *engine.Record) (packets, octets uint64, err error) {
 	id, err := sai.ParseObjectID(string(counter.ID))
 	if err != nil {
@@ -377,7 +385,9 @@ func (d *Driver) Count(counter *engine.Record) (packets, octets uint64, err erro
 	return packets, octets, refusal(err)
 }
 
-// LeaveWarm has the library prepare a warm restart: it is closed next.
+// LeaveWarm has the library prepare a warm restart: it is closed next. It sets
+// SAI_SWITCH_ATTR_RESTART_WARM (saiswitch.h); a library that lacks it answers
+// [sai.ErrNotSupported].
 func (d *Driver) LeaveWarm() error {
 	return d.lib.Set(saiattr.Switch, d.lib.Switch, saiattr.SwitchRestartWarm.Is(true))
 }

@@ -107,7 +107,8 @@ func (d *Driver) find(r *engine.Record) bool {
 	return true
 }
 
-// Exists implements [engine.Driver].
+// Exists implements [engine.Driver]. An id that was unknown is filled in. A library that
+// cannot read is believed: the object counts as there.
 func (d *Driver) Exists(r *engine.Record) (bool, error) {
 	if strings.HasPrefix(string(r.ID), engine.PrefixUnknown) && !d.find(r) {
 		return false, nil

@@ -48,10 +48,12 @@ func (d *Driver) holds() engine.Ability {
 	return a
 }
 
-// PortID is the library's object of a port; Null: it has none.
+// PortID is the library's object of a port; Null: it has none. name is SONiC's.
 func (d *Driver) PortID(name string) sai.ObjectID { return d.ports[name] }
 
-// QueueIDs are the library's egress queues of a port, by number.
+// QueueIDs are the library's egress queues of a port, by number. They are read once for
+// each port and kept; the slice is the driver's. The error wraps [engine.NoPort] for a
+// port that the switch lacks.
 func (d *Driver) QueueIDs(name string) ([]sai.ObjectID, error) {
 	port, err := d.port(name)
 	if err != nil {

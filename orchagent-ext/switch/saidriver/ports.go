@@ -16,7 +16,10 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// SetPorts learns which port of the library is which, by their lanes.
+// SetPorts learns which port of the library is which, by their lanes. A port without
+// lanes in PORT is the one whose lane is its netdev's interface index, as the software
+// switch has them. Rows that match no port are in [Driver.Missing]. An error leaves the
+// ports as they were.
 func (d *Driver) SetPorts(ports []engine.Port) error {
 	ids, err := d.lib.GetObjects(saiattr.Switch, d.lib.Switch, saiattr.SwitchPorts)
 	if err != nil {
@@ -112,7 +115,8 @@ func (d *Driver) port(name string) (sai.ObjectID, error) {
 	return id, nil
 }
 
-// PortStats reads the counters of ports, in their order; nil: a port has none.
+// PortStats reads the counters of ports, in their order; nil: a port has none. Ports that
+// are missing, or whose counters fail, are nil.
 func (d *Driver) PortStats(names []string) []*sai.PortStats {
 	all, ids, places := make([]*sai.PortStats, len(names)), []sai.ObjectID{}, []int{}
 	for i, name := range names {
@@ -175,7 +179,8 @@ func (d *Driver) QueueStats(queues []Queue) ([]map[sai.QueueStat]uint64, error) 
 	return all, failed
 }
 
-// AtOnce returns of how many ports, or of how many queues, one call reads statistics.
+// AtOnce returns of how many ports, or of how many queues, one call reads statistics. It
+// is 1 for a library without calls for many.
 func (d *Driver) AtOnce(ports bool) int {
 	if ports {
 		return d.lib.PortsAtOnce()
@@ -184,4 +189,5 @@ func (d *Driver) AtOnce(ports bool) int {
 }
 
 // Missing returns the reason for which a row of PORT lacks a port of the switch, or "".
+// Lanes and netdev are named in it, for the operator.
 func (d *Driver) Missing(name string) string { return d.missing[name] }

@@ -33,7 +33,8 @@ func (d *Driver) redirects() engine.Ability {
 	return engine.Ability{Can: true, Reason: "the SAI library has ACL action REDIRECT"}
 }
 
-// Room returns how many more entries a table may have, as the library reports.
+// Room returns how many more entries a table may have, as the library reports. table is
+// the id in the record. It is SAI_ACL_TABLE_ATTR_AVAILABLE_ACL_ENTRY (saiacl.h).
 func (d *Driver) Room(table engine.ID) (uint64, error) {
 	id, err := sai.ParseObjectID(string(table))
 	if err != nil {
