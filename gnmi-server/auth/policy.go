@@ -51,7 +51,8 @@ type rule struct {
 	keys  int // that the path names
 }
 
-// OpenPolicy reads a policy: a JSON object with groups and rules.
+// OpenPolicy reads a policy: a JSON object with groups and rules. It is read again when
+// the file changes. The error names the member, path or group that is unknown.
 func OpenPolicy(path string, log *slog.Logger) (*Policy, error) {
 	f, err := open(log, func() (*rules, error) { return readPolicy(path) }, path)
 	if err != nil {
@@ -138,7 +139,8 @@ type Access struct {
 	rules []*rule // the first that has a leaf counts
 }
 
-// For returns the permissions of a user in a mode. A nil policy permits everything.
+// For returns the permissions of a user in a mode. A nil policy permits everything. A
+// user without a rule may do nothing.
 func (p *Policy) For(user string, m Mode) *Access {
 	if p == nil {
 		return nil
@@ -165,7 +167,8 @@ func (a *Access) Equal(b *Access) bool {
 	})
 }
 
-// Allows reports whether the user may reach a leaf.
+// Allows reports whether the user may reach a leaf. The first rule that has the leaf
+// decides; without one it is false.
 func (a *Access) Allows(t *paths.Table, key, leaf string) bool {
 	if a == nil {
 		return true
@@ -178,7 +181,8 @@ func (a *Access) Allows(t *paths.Table, key, leaf string) bool {
 	return false
 }
 
-// AllowsSome reports whether a query can select a leaf that the user may reach.
+// AllowsSome reports whether a query can select a leaf that the user may reach. It may be
+// true where all leaves that exist are denied: leaves are checked one by one later.
 func (a *Access) AllowsSome(q *paths.Query) bool {
 	if a == nil {
 		return true

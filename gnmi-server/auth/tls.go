@@ -16,7 +16,9 @@ type Certificates struct {
 	file *file[*tls.Config]
 }
 
-// OpenCertificates reads PEM files. Without a CA clients need no certificate.
+// OpenCertificates reads PEM files. Without a CA clients need no certificate. The error
+// is that of the first reading; a later one is logged, and the files before stay in
+// force.
 func OpenCertificates(cert, key, ca string, log *slog.Logger) (*Certificates, error) {
 	files := []string{cert, key}
 	if ca != "" {
@@ -29,7 +31,8 @@ func OpenCertificates(cert, key, ca string, log *slog.Logger) (*Certificates, er
 	return &Certificates{f}, nil
 }
 
-// Config returns the server's TLS configuration, which follows the files.
+// Config returns the server's TLS configuration, which follows the files. Each handshake
+// takes the files as they are then; connections that are open keep theirs.
 func (c *Certificates) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,

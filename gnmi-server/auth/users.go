@@ -169,7 +169,8 @@ func (u *Users) Check(ctx context.Context, name, password string, from Origin) e
 	return nil
 }
 
-// Still checks that the password that admitted a connection is still the user's.
+// Still checks that the password that admitted a connection is still the user's. It is
+// cheap enough for each RPC: it looks for the digest of a password that was right before.
 func (u *Users) Still(name, password string, from Origin) error {
 	digest, known := u.digest(u.file.get(), name, password, from.Connection)
 	if !known || !u.wasRight(digest) {

@@ -47,7 +47,8 @@ type Server struct {
 	stopping chan struct{} // closed when Run ends
 }
 
-// New returns a server.
+// New returns a server. It changes nothing before [Server.Run]. Zero limits become the
+// defaults of [Config].
 func New(c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -88,10 +89,11 @@ func (s *Server) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Ready is closed once the databases have been read.
+// Ready is closed once the databases have been read. STREAM subscriptions wait for it.
 func (s *Server) Ready() <-chan struct{} { return s.live.Ready() }
 
-// Ping checks that the databases answer.
+// Ping checks that the databases answer. The error is that of the first database that
+// does not.
 func (s *Server) Ping(ctx context.Context) error {
 	for _, name := range paths.Databases {
 		if err := s.Databases[name].Ping(ctx); err != nil {

@@ -56,10 +56,11 @@ type address struct {
 	conn *Conn
 }
 
-// RemoteAddr returns the client's address.
+// RemoteAddr returns the client's address. By it [Of] finds the connection of an RPC.
 func (c *Conn) RemoteAddr() net.Addr { return address{c.Conn.RemoteAddr(), c} }
 
 // Read reads from the connection, and closes one that sends too much before its login.
+// The bound is 128 KiB; afterwards the error is [net.ErrClosed].
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if !c.in.Load() && c.heard.Add(int64(n)) > mostHeard {

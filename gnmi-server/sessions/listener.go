@@ -71,7 +71,8 @@ func Limit(l net.Listener, limits Limits, begin State, stats *Stats, log *slog.L
 	}
 }
 
-// Accept waits for the next connection. Another one may be closed for it.
+// Accept waits for the next connection. Another one may be closed for it. It waits a
+// moment where one was, so that a flood of connections is slowed.
 func (l *Listener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {

@@ -30,7 +30,8 @@ type Requests struct {
 	of   map[*requests]bool
 }
 
-// NewRequests returns a bound of so many octets.
+// NewRequests returns a bound of so many octets. It is shared by all listeners of a
+// process.
 func NewRequests(most int) *Requests {
 	return &Requests{most: most, of: make(map[*requests]bool)}
 }

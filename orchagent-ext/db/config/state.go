@@ -50,7 +50,7 @@ type version struct {
 	refs   []rows.Reference
 }
 
-// New returns a state without rows. It is for one goroutine, as all its methods are.
+// New returns a state without rows.
 func New() *State {
 	return &State{
 		own:      make(map[name]entry),
