@@ -89,7 +89,7 @@ func configures(args []string) bool {
 func NewRootCommand(tables bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "sluice",
-		Short:         "Look at RoCEv2 flows: decode, observe, label, balance; send and hear notifications; watch a switch",
+		Short:         "Look at RoCEv2 flows: decode, observe, label, balance; send and receive notifications; watch a switch",
 		Long:          "sluice looks at RoCEv2 traffic in capture files: which RDMA session a packet is of,\nwhich IPv6 flow label it would get, and how ECMP would spread it. It makes, sends and\nreads the notifications about congestion: PFCM, PPFC, Rate Advice, CNP and PFC.\nWhere sluiced runs it shows what that does (show, top), changes it (config, diff, rollback), and\ngathers it (techsupport).",
 		Version:       version,
 		SilenceUsage:  true,

@@ -47,7 +47,7 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&x.devices, "dev", "i", nil, "device, or any for all of them, whose packets are exported; again for more")
 	flags.DurationVar(&x.span, "for", 0, "with --dev: end after this time; 0: at Ctrl-C")
-	flags.StringArrayVar(&x.collectors, "collector", nil, "where to; more than once for several. Without port: 4739, with tls and dtls 4740")
+	flags.StringArrayVar(&x.collectors, "collector", nil, "address of a collector; again for more. Without port: 4739, with tls and dtls 4740")
 	flags.StringVar(&x.file, "file", "", "write an IPFIX file; - is standard output")
 	flags.Var(textFlag{&x.transport, "udp|tcp|tls|dtls"}, "transport", "how messages travel")
 	flags.StringVar(&x.ca, "ca", "", "PEM file of the CAs that may have signed the collector's certificate")

@@ -89,7 +89,7 @@ func (l *live) add(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&l.obey, "obey", nil, "device: obey these notifications: pfcm, pfc, advice, cnp")
 	flags.BoolVar(&l.labels, "flow-labels", false, "device: each queue pair has a flow label of its own (default: 0)")
 	flags.BoolVar(&l.backlog, "backlog", false, "device: send later what was held (default: it is not offered)")
-	flags.BoolVar(&l.capability, "capability-bit", false, "device: set the bit in the BTH that says: this sender understands Rate Advice")
+	flags.BoolVar(&l.capability, "capability-bit", false, "device: set the bit in the BTH by which a sender declares that it takes Rate Advice")
 	flags.Uint8Var(&l.dscp, "dscp", 26, "device: DSCP of the packets")
 	flags.Uint8Var(&l.priority, "priority", 3, "device: 802.1Qbb priority of the packets")
 	flags.Uint32Var(&l.seed, "stream-id-seed", 0, "device: seed of Stream IDs, as in SLUICE|global stream_id_seed")

@@ -38,7 +38,7 @@ twice. Its exit code is 1 where something was missing or wrong, or nothing came.
 		Args: exactly(),
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&l.dev, "dev", "i", "", "device; without it all, but then PFC only where a device hears its group anyway")
+	flags.StringVarP(&l.dev, "dev", "i", "", "device; without it all, but then PFC only where a device receives its group already")
 	l.format = addFormat(flags, "one object a line")
 	flags.IntVarP(&l.count, "count", "c", 0, "end after so many; 0: never")
 	flags.DurationVar(&l.span, "for", 0, "end after this time; 0: never")

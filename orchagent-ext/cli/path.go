@@ -28,8 +28,8 @@ func newPathCommand() *cobra.Command {
 	q := &pathQuery{}
 	cmd := &cobra.Command{
 		Use:   "path --src ADDRESS --dst ADDRESS --dst-qp QPN [--src-qp QPN] [--sport PORT] [--trace]",
-		Short: "Say which uplink a flow takes: now, with its label, when placed",
-		Long: `Say by which uplink this machine forwards a flow: now, with the label of draft-hu, and with the label
+		Short: "Show which uplink a flow takes: now, with its label, when placed",
+		Long: `Show by which uplink this machine forwards a flow: now, with the label of draft-hu, and with the label
 that placement chose. It asks the kernel for its next hops, weights and neighbors to the destination and
 for how it hashes, and computes its choice; packets that this machine itself sends can take other ways.
 It changes nothing.
@@ -38,10 +38,10 @@ NOW has the label that sluiced has written into the flow, as STATE_DB says; with
 the sender sets (--flow-label). A flow over IPv4 has no label, and one path.
 
 --trace goes on from here: DEVICE_NEIGHBOR names the switch behind the uplink, whose sluice-gnmi is asked
-for its next hops and its hash, and so on to the destination, through 16 switches at most. They tell if
+for its next hops and its hash, and so on to the destination, through 16 switches at most. They answer if
 SLUICE|global has publish_next_hops=enabled. A switch is reached at its address in
 DEVICE_NEIGHBOR_METADATA or at that of --switch, else by its name, which its certificate must have.
-Where a switch does not tell, the trace ends with the reason.`,
+Where a switch gives no answer, the trace ends with the reason.`,
 		Example: `  sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --src-qp 0x11 --dst-qp 0x12
   sluice path --src 10.0.1.1 --dst 10.0.2.1 --src-qp 17 --dst-qp 18 --sport 49152 --json
   sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --dst-qp 0x12 --trace --gnmi-ca ca.pem --gnmi-cert me.pem --gnmi-key me.key`,

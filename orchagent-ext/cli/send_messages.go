@@ -58,7 +58,7 @@ func newSendPFCM() *cobra.Command {
 
 // newSendPPFC returns `send ppfc` (draft-xz section 4).
 func newSendPPFC() *cobra.Command {
-	return newSend(notify.KindPPFC, "Tell the ingress gateway of a flow that it is congested",
+	return newSend(notify.KindPPFC, "Report a congested flow to its ingress gateway",
 		`  sluice send ppfc --dev eth0 --dst 2001:db8::1 --pt stop --duration 1000
   sluice send ppfc --src 192.0.2.1 --dst 203.0.113.9 --transport udp --flow qps --flow-dst-qp 0x11`,
 		func(flags *pflag.FlagSet) func(netip.Addr, netip.Addr) (notify.Message, error) {
@@ -100,7 +100,7 @@ func newSendPPFC() *cobra.Command {
 
 // newSendRateAdvice returns `send rate-advice` (draft-zz section 6).
 func newSendRateAdvice() *cobra.Command {
-	return newSend(notify.KindRateAdvice, "Tell a sender the rate that fits",
+	return newSend(notify.KindRateAdvice, "Advise a sender of the rate that fits",
 		"  sluice send rate-advice --dev eth0 --dst 2001:db8::11 --dest-qp 0x11 --source-qp 0x22 --rate 25000",
 		func(flags *pflag.FlagSet) func(netip.Addr, netip.Addr) (notify.Message, error) {
 			pkey := addHex(flags, "pkey", 16, notify.DefaultPKey, "partition key, that of the data packet")
