@@ -55,19 +55,45 @@ func (m recordedMaps) objects(t *testing.T) (ids []uint64) {
 var attributeOf = map[uint64]string{
 	0x01: "port %#x INGRESS_ACL", 0x07: "table %#x ACL_STAGE", 0x08: "entry %#x TABLE_ID", 0x09: "counter %#x TABLE_ID",
 	0x0f: "samplepacket %#x SAMPLE_RATE", 0x11: "trap-group %#x POLICER", 0x12: "policer %#x CIR", 0x1c: "hash %#x NATIVE_HASH_FIELD_LIST",
-	0x21: "switch %#x ECMP_HASH_IPV6", 0x5c: "trap %#x TYPE",
+	0x21: "switch %#x ECMP_HASH_IPV6", 0x1d: "udf %#x BASE", 0x1e: "udf-match %#x L4_DST_PORT_TYPE", 0x1f: "udf-group %#x LENGTH", 0x38: "trap %#x TYPE",
+}
+
+// ledgerIDs are the ids of objects in the rows that sluiced had, in ledger.json beside recorded
+// maps; nil where those were recorded alone.
+func ledgerIDs(t *testing.T, folder string) (ids []uint64) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "ledger.json"))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recorded map[string]map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(text, &recorded); err != nil {
+		t.Fatal(err)
+	}
+	for key := range recorded["STATE_DB"]["SLUICE_ASIC_OBJECT"] {
+		var id uint64
+		if n, _ := fmt.Sscanf(key, "oid:%v", &id); n == 1 { // others are settings of ports and of the switch
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) < 70 {
+		t.Fatalf("the ledger has the ids of %d objects only", len(ids))
+	}
+	return ids
 }
 
 // The objects of a switch that an earlier version of the library left are adopted under their
-// ids, its counters go on, and no packet is lost or goes without its label meanwhile.
+// ids, which the ledger of that time has, its counters go on, and no packet is lost or goes
+// without its label meanwhile.
 func TestSwitchOfAnEarlierVersionIsAdopted(t *testing.T) {
-	files, err := filepath.Glob("../../tests/upgrade/testdata/*/softsai.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recorded maps: %v", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
-			text, err := os.ReadFile(file)
+	const recorded = "../../tests/upgrade/testdata/"
+	for _, folder := range []string{"4b285e7", "4b285e7/flows"} {
+		t.Run(folder, func(t *testing.T) {
+			folder := filepath.Join(recorded, folder)
+			text, err := os.ReadFile(filepath.Join(folder, "softsai.json"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,9 +103,13 @@ func TestSwitchOfAnEarlierVersionIsAdopted(t *testing.T) {
 			}
 			f := newFabricAt(t, firstRecorded)
 			maps.replay(t)
-			frames := queuePairs(1)
-			if out, _ := f.forward(frames, qpOf); labelOf(out[0]) == 0 {
-				t.Fatal("the earlier version writes no label: the test tests nothing")
+			ledger, frames := ledgerIDs(t, folder), queuePairs(32)
+			labels := map[int]uint32{}
+			out, _ := f.forward(frames, qpOf)
+			for i := range out {
+				if labels[i] = uint32(labelOf(out[i])); labels[i] == 0 {
+					t.Fatal("the earlier version writes no label: the test tests nothing")
+				}
 			}
 			d := startDriver(t)
 			f.takeOver(d, frames[0])
@@ -98,6 +128,18 @@ func TestSwitchOfAnEarlierVersionIsAdopted(t *testing.T) {
 			}
 			if adopted != len(ids) || len(ids) < 10 {
 				t.Errorf("%d of %d objects adopted", adopted, len(ids))
+			}
+			for _, id := range ledger {
+				if status, _ := d.try("get "+attributeOf[id>>48], id); status != 0 {
+					t.Errorf("object %#x of the ledger: status %d", id, status)
+				}
+			}
+			t.Logf("%d of %d objects adopted, %d of the ledger among them", adopted, len(ids), len(ledger))
+			out, _ = f.forward(frames, qpOf)
+			for i := range out { // the replayed program has no tables to compute labels by
+				if is := uint32(labelOf(out[i])); len(ledger) > 0 && is != labels[i] {
+					t.Errorf("flow %d had the label %#x, and has %#x", i, labels[i], is)
+				}
 			}
 			if before := countedBy(t, maps); before == 0 || counted <= before {
 				t.Errorf("counters have %d packets, want more than the %d of before", counted, before)
