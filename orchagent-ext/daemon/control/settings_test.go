@@ -240,3 +240,16 @@ func TestPortsToHostsHaveTheirIndex(t *testing.T) {
 		}
 	}
 }
+
+// PFCM names flows by their label whatever classification is configured: that is of the Stream
+// IDs of scope global.
+//
+//conformance:draft-yang/by-5-tuple
+func TestClassificationLeavesPFCMAsItIs(t *testing.T) {
+	pfcm := []string{"SLUICE_PFCM", "global", "admin_state=enabled"}
+	byLabel := configOf(configtest.Snapshot(t, configtest.Port0, pfcm))
+	byTuple := configOf(configtest.Snapshot(t, configtest.Port0, pfcm, []string{"SLUICE", "global", "classification=5-tuple"}))
+	if diff := cmp.Diff(byLabel, byTuple, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+		t.Errorf("(-by label +by 5-tuple):\n%s", diff)
+	}
+}
