@@ -142,10 +142,10 @@ static __always_inline void refused(struct __sk_buff *skb, struct leaver *l, str
 
 /* Holds the packet at the first stage that has a hold for it: TC_ACT_UNSPEC: none has. */
 __noinline int softsai_meet_holds(struct __sk_buff *skb, struct leaver *l, const struct flow *f,
-				      struct softsai_line *line, __u32 number)
+				  struct softsai_line *line, __u32 number)
 {
-	__u32 place = SOFTSAI_LANE, guard = SOFTSAI_LANE_GUARD, stages, *lane, *found, hold, generation,
-	      verdict, packets = skb->gso_segs ?: 1;
+	__u32 place = SOFTSAI_LANE, guard = SOFTSAI_LANE_GUARD, stages, *lane, *found, hold, generation, verdict,
+	      packets = skb->gso_segs ?: 1;
 	struct softsai_lane_head head = { .type = bpf_htons(SOFTSAI_LANE_TYPE) };
 	struct softsai_hold *h;
 
