@@ -295,7 +295,7 @@ func (t *Table) Decide(now int64, n int) (changed bool) {
 	for range n {
 		t.stay = Obstacles{}
 		if !t.improve(now) {
-			break
+			return t.shorten(now) || changed
 		}
 		changed = true
 	}

@@ -206,3 +206,30 @@ func TestTableForgetsHashMembersWhereTheGroupChanges(t *testing.T) {
 		t.Errorf("of four flows, two with rules, %d are at a member that is unknown: want 2; rules %v", r.Unknown, table.Rules())
 	}
 }
+
+// TestTableMakesHardlyMoreRulesThanEvenLoadsNeed: early decisions come from few samples; rules that
+// they took and that are not needed are saved later. The fewest are those of flows beyond the mean.
+func TestTableMakesHardlyMoreRulesThanEvenLoadsNeed(t *testing.T) {
+	more, most := 0, 0
+	const seeds = 20
+	for seed := range uint64(seeds) {
+		s := simulate(seed, equal(64), 5000, redirect.Config{Moves: redirect.MovesAny})
+		s.run(4 * time.Second)
+		fewest, by := 0, make([]int, uplinks)
+		for _, m := range s.hash {
+			by[m]++
+		}
+		for _, n := range by {
+			fewest += max(0, n-64/uplinks)
+		}
+		beyond := len(s.table.Rules()) - fewest
+		more, most = more+beyond, max(most, beyond)
+		if even := evenness(s.rates, s.at); even > 1.13 {
+			t.Errorf("seed %d: worst ÷ mean is %.3f", seed, even)
+		}
+	}
+	t.Logf("%d rules beyond the fewest in %d runs, at most %d", more, seeds, most)
+	if most > 1 {
+		t.Errorf("%d rules beyond the fewest in %d runs, at most %d: want 1", more, seeds, most)
+	}
+}
