@@ -77,7 +77,7 @@ type sourceFigures struct {
 	RoundTrips float64 `json:"round_trips_to_10_percent"`
 	WorstTrips float64 `json:"round_trips_worst"`
 	Trips      int     `json:"round_trips_n"`
-	// RateOverAsked: of the reductions, the one that is furthest from 1
+	// RateOverAsked: of the reductions, the one that is furthest from 1; 0: none was measured
 	RateOverAsked float64            `json:"rate_over_asked"`
 	Reductions    map[string]float64 `json:"rate_over_asked_by_percent"`
 	// Victims: of the rate that each victim offers, the least that was delivered of one
@@ -111,7 +111,7 @@ func (s *sourceFigures) judge(full bool, check func(ok bool, format string, args
 
 // figures sums up, all but the victims.
 func (h *heard) figures(a *asking) *sourceFigures {
-	s := &sourceFigures{RateOverAsked: 1, Reductions: map[string]float64{}}
+	s := &sourceFigures{Reductions: map[string]float64{}}
 	var first []int64
 	var trips []float64
 	cnps := 0
@@ -155,7 +155,7 @@ func (h *heard) figures(a *asking) *sourceFigures {
 	for percent, ratios := range by {
 		ratio := median(ratios, func(r float64) float64 { return r })
 		s.Reductions[fmt.Sprint(percent)] = ratio
-		if max(ratio, 1/ratio) > max(s.RateOverAsked, 1/s.RateOverAsked) {
+		if s.RateOverAsked == 0 || max(ratio, 1/ratio) > max(s.RateOverAsked, 1/s.RateOverAsked) {
 			s.RateOverAsked = ratio
 		}
 	}
