@@ -27,6 +27,7 @@ const patience = 5 * time.Minute // for what takes half a minute on an idle mach
 type counts struct {
 	Clear  int // left the sender unprotected
 	ESP    int // left it as ESP
+	AH     int // left it behind an authentication header
 	Marked int // came to the receiver below IP, with the mark of the state
 	Kernel int // came to a raw ICMPv6 socket there
 }
@@ -53,6 +54,11 @@ var cases = map[string]seen{
 	"policy-by-type": {counts{Clear: 5}, 5},
 	// Only tunnel mode brings the inner packet before who listens below IP.
 	"transport": {counts{ESP: 5, Kernel: 5}, 0},
+
+	// The outer packet is no message for who listens below IP; the inner one comes marked if the
+	// kernel has verified it.
+	"ah-tunnel":    {counts{AH: 5, Marked: 5, Kernel: 5}, 5},
+	"ah-wrong-key": {counts{AH: 5}, 0},
 
 	"ppfc": {counts{ESP: 5, Marked: 5, Kernel: 5}, 5},
 }

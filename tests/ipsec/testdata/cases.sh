@@ -112,6 +112,18 @@ run a state pfcm-sender
 run b state pfcm-receiver
 observe transport pfcm
 
+# AH (RFC 4302) authenticates and does not encrypt: the state has no key for that.
+clean
+cp "$COMMANDS"/* "$dir/commands"
+sed -i "s/proto esp/proto ah/; s/enc 'cbc(aes)' \$key //" "$dir"/commands/*
+run a state pfcm-sender
+run b state pfcm-receiver
+observe ah-tunnel pfcm
+
+in_ b ip xfrm state flush
+integrity=${integrity%????}1111 run b state
+observe ah-wrong-key pfcm
+
 clean
 cp "$COMMANDS"/* "$dir/commands"
 sender=2001:db8::1 receiver=2001:db8::2 last=2001:db8::9

@@ -1,5 +1,5 @@
 """Counts the notifications that go from one network namespace to another over their
-device eth0: those that leave the first in the clear, and the ESP packets; those that
+device eth0: those that leave the first in the clear, and the ESP and AH packets; those that
 come to the second with the mark 0x51, and those that its kernel delivers to a raw
 ICMPv6 socket. At each line of its input it prints the counts, and begins again.
 """
@@ -12,7 +12,7 @@ import socket
 import struct
 import sys
 
-ESP, ICMPV6 = 50, 58
+ESP, AH, ICMPV6 = 50, 51, 58
 NOTIFICATIONS = (200, 201)  # ICMPv6 types of PFCM and PPFC
 LAST = (9999).to_bytes(2, 'big')  # Stream ID of a PFCM that is not counted
 PACKET_OUTGOING, ETH_P_ALL, SO_ATTACH_FILTER = 4, 3, 26
@@ -49,7 +49,7 @@ address = ctypes.addressof((ctypes.c_char * len(program)).from_buffer(program))
 marked.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack('HL', 4, address))
 marked.bind(('eth0', ETH_P_ALL))
 
-counts = dict.fromkeys(('clear', 'esp', 'marked', 'kernel'), 0)
+counts = dict.fromkeys(('clear', 'esp', 'ah', 'marked', 'kernel'), 0)
 while True:
     for s in select.select([sent, marked, raw, sys.stdin], [], [])[0]:
         if s is sys.stdin:
@@ -67,4 +67,5 @@ while True:
             counts['marked'] += where[2] != PACKET_OUTGOING and carries_notification(data[14:])
         elif where[2] == PACKET_OUTGOING:
             counts['esp'] += data[20] == ESP
+            counts['ah'] += data[20] == AH
             counts['clear'] += carries_notification(data[14:])

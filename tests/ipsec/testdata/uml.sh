@@ -24,7 +24,7 @@ def load(path):
     if libc.init_module(code, ctypes.c_ulong(len(code)), b''):
         print('load', path, os.strerror(ctypes.get_errno()))
 
-for name in 'jitterentropy_rng sha512_generic hmac drbg cbc authenc echainiv ipv6 veth esp6 xfrm_user'.split():
+for name in 'jitterentropy_rng sha512_generic hmac drbg cbc authenc echainiv ipv6 veth esp6 ah6 xfrm_user'.split():
     load(byname[name + '.ko'])
 P
 bash "$CASES" 2>&1
