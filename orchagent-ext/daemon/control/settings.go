@@ -129,7 +129,7 @@ func portsOf(s *config.Snapshot, known map[string]neighbors.Port, id func(name s
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		row, n := rows[name], known[name]
 		p := flowcontrol.Port{
-			Name: name, Index: n.Index, MAC: n.MAC, Self: n.Self, Neighbor: n.Neighbor,
+			Name: name, Index: n.Index, MAC: n.MAC, Self: n.Self, Neighbor: n.Neighbor, Also: n.Also,
 			Notify: row.Role != config.RoleEdge || row.UpstreamNeighbor != nil && row.Threshold != nil,
 			Border: row.Role == config.RoleBorder, Edge: row.Role == config.RoleEdge,
 		}

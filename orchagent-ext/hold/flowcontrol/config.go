@@ -4,6 +4,7 @@ package flowcontrol
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
@@ -80,11 +81,12 @@ type Port struct {
 	MAC     roce.MAC
 	Self    netip.Addr // our link-local address there
 
-	Neighbor netip.Addr // link-local address of the node at the other end; the zero value: not known
-	Speed    uint32     // Mbit/s, of a member; 0: not known
-	Notify   bool       // PFCM may be sent there: not to hosts, unless the operator says so
-	Border   bool       // the other end knows PFC only
-	Edge     bool       // hosts are at the other end
+	Neighbor netip.Addr    // link-local address of the node at the other end; the zero value: not known
+	Also     [3]netip.Addr // further ones of that node, by which it may send, too; zero values: unused
+	Speed    uint32        // Mbit/s, of a member; 0: not known
+	Notify   bool          // PFCM may be sent there: not to hosts, unless the operator says so
+	Border   bool          // the other end knows PFC only
+	Edge     bool          // hosts are at the other end
 }
 
 // Queue is an egress queue in which single flows are monitored.
@@ -116,6 +118,11 @@ type port struct {
 // reachable reports whether both ends of the link have an address there that is known.
 func (p *port) reachable() bool { return p.Neighbor.IsValid() && p.Self.IsValid() }
 
+// from reports whether an address is the neighbor's.
+func (p *port) from(a netip.Addr) bool {
+	return p.Neighbor.IsValid() && (a == p.Neighbor || a.IsValid() && slices.Contains(p.Also[:], a))
+}
+
 // newSettings returns a configuration with its indexes of ports.
 func newSettings(c *Config) *settings {
 	s := &settings{Config: *c, members: map[sai.ObjectID]*port{}, indexes: map[uint32]*port{}}
@@ -140,8 +147,10 @@ func (c *Config) Messages() *packetio.MessageConfig {
 		m.PPFCRate, m.PPFCRateBySource = packetio.MessageRate(c.Ingress.Receive), packetio.MessageRate(c.Ingress.ReceiveBySource)
 	}
 	for _, p := range c.Ports {
-		if p.Index != 0 && p.Neighbor.IsValid() {
-			m.Senders = append(m.Senders, packetio.MessageSender{Port: p.Index, Addr: p.Neighbor})
+		for _, a := range append([]netip.Addr{p.Neighbor}, p.Also[:]...) {
+			if p.Index != 0 && a.IsValid() {
+				m.Senders = append(m.Senders, packetio.MessageSender{Port: p.Index, Addr: a})
+			}
 		}
 	}
 	return m

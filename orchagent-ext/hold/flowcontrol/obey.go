@@ -70,19 +70,19 @@ func (c *core) receiveMessage(now int64, m *packetio.Message) {
 	p := c.settings.indexes[m.Port]
 	pfcm, e := &m.Packet.PFCM, &m.Packet.Envelope
 	switch {
-	case m.Packet.Kind != notify.KindPFCM || p == nil || e.Src != p.Neighbor:
+	case m.Packet.Kind != notify.KindPFCM || p == nil || !p.from(e.Src):
 		c.counters.Sender++
 	case !e.Dst.IsMulticast() && e.Dst != p.Self:
 		c.counters.Refused[notify.BadDestination]++
 	case !c.settings.Obey:
 		c.counters.Off++
-	case c.late(now, m.At, enforce.PFCMKey(pfcm, e.Src, m.Port), enforce.OfPFCM(pfcm)):
+	case c.late(now, m.At, enforce.PFCMKey(pfcm, p.Neighbor, m.Port), enforce.OfPFCM(pfcm)):
 		c.counters.Late++
 	case !p.bucket.take(now) || !c.receive.take(now):
 		c.counters.Policed++
 	default:
 		c.counters.Unverified += unverified(m, c.settings.Mark)
-		c.obey(now, p, m.At, pfcm, enforce.PFCMKey(pfcm, e.Src, m.Port))
+		c.obey(now, p, m.At, pfcm, enforce.PFCMKey(pfcm, p.Neighbor, m.Port))
 	}
 }
 

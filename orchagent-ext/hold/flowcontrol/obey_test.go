@@ -4,6 +4,7 @@ package flowcontrol
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -129,6 +130,37 @@ func TestPauseThatWaitedLongerThanItLastsIsDropped(t *testing.T) {
 	}
 	if n := g.core.counters; n.PPFCLate != 1 || n.PPFCOutcome[enforce.Held] != 1 {
 		t.Errorf("PPFC: %d counted as late, %d held", n.PPFCLate, n.PPFCOutcome[enforce.Held])
+	}
+}
+
+// A router with several link-local addresses is one neighbor: each is obeyed, and a cancel from one
+// ends the hold that another asked for.
+func TestMessagesOfAllAddressesOfANeighbor(t *testing.T) {
+	c := config()
+	c.Ports[0].Also[0] = link(0x55)
+	f := newFake(t, c)
+	from := func(src netip.Addr, m notify.PFCM) {
+		e := notify.DefaultEnvelope(notify.KindPFCM)
+		e.Src, e.Dst = src, link(1)
+		m.Source, m.Destination = source, sink
+		b, err := m.AppendPacket(nil, &e, f.core.settings.Codes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		msg := packetio.Message{Port: c.Ports[0].Index, At: f.now}
+		msg.Err = msg.Packet.ParseIP(b, f.core.settings.Codes)
+		f.core.receiveMessage(f.now, &msg)
+	}
+	from(link(0x55), pause(9, 40_000))
+	if len(f.holds) != 1 || f.core.counters.Sender != 0 {
+		t.Fatalf("holds %v, refused for the sender %d", f.holds, f.core.counters.Sender)
+	}
+	from(c.Ports[0].Neighbor, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
+	if len(f.holds) != 0 {
+		t.Errorf("cancelled by the other address: %v", f.holds)
+	}
+	if senders := f.core.settings.Messages().Senders; !slices.Contains(senders, packetio.MessageSender{Port: c.Ports[0].Index, Addr: link(0x55)}) {
+		t.Errorf("the socket takes messages of %v", senders)
 	}
 }
 

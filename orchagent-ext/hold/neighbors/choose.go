@@ -4,6 +4,7 @@ package neighbors
 
 import (
 	"net/netip"
+	"slices"
 
 	"sluice/orchagent-ext/wire/roce"
 )
@@ -18,8 +19,15 @@ type Port struct {
 	Neighbor    netip.Addr // link-local address; the zero value: not known, and Why says why
 	NeighborMAC roce.MAC   // zero: not resolved yet
 	Configured  bool       // Neighbor is what the operator configured
-	Why         string
+	// Also are further link-local addresses of the neighbor, in ascending order: entries with its
+	// MAC address. Unused places are zero values.
+	Also [maxAlso]netip.Addr
+	Why  string
 }
+
+// maxAlso bounds the further addresses of a neighbor, which it chooses. RFC 4291 section 2.1 allows
+// several on an interface; a router that is renamed, or has a virtual one besides (VRRP, RFC 9568), has two.
+const maxAlso = 3
 
 // entry is a neighbor that the kernel knows on a port.
 type entry struct {
@@ -38,7 +46,7 @@ const (
 )
 
 // choose completes a port by the kernel's neighbors on the link; configured is the
-// operator's choice, or the zero value.
+// operator's choice, or the zero value. Addresses with one MAC address are of one router.
 //
 //conformance:draft-yang/link-local
 func (p Port) choose(entries []entry, configured netip.Addr) Port {
@@ -49,29 +57,43 @@ func (p Port) choose(entries []entry, configured netip.Addr) Port {
 	case !p.Self.IsValid():
 		p.Why = noLinkLocal
 	}
-	routers := 0
+	// In the order of addresses, so that a neighbor with several keeps the one that is used.
+	slices.SortFunc(entries, func(a, b entry) int { return a.addr.Compare(b.addr) })
+	var routers []entry
 	for _, e := range entries {
 		if !e.usable || !e.addr.IsLinkLocalUnicast() {
 			continue
 		}
-		if configured.IsValid() {
-			if e.addr == configured {
-				p.NeighborMAC = e.mac
-			}
-			continue
+		if e.addr == configured {
+			p.NeighborMAC = e.mac
 		}
 		if e.router {
-			routers++
-			p.Neighbor, p.NeighborMAC = e.addr, e.mac
+			routers = append(routers, e)
 		}
 	}
 	switch {
 	case configured.IsValid():
 		p.Neighbor, p.Configured = configured, true
-	case routers > 1:
-		p.Neighbor, p.NeighborMAC, p.Why = netip.Addr{}, roce.MAC{}, manyRouters
-	case routers == 0 && p.Why == "":
-		p.Why = noRouter
+	case len(routers) == 0:
+		if p.Why == "" {
+			p.Why = noRouter
+		}
+		return p
+	default:
+		p.Neighbor, p.NeighborMAC = routers[0].addr, routers[0].mac
+	}
+	also := 0
+	for _, e := range routers {
+		same := e.mac == p.NeighborMAC && e.mac != roce.MAC{}
+		switch {
+		case e.addr == p.Neighbor:
+		case same && also < maxAlso:
+			p.Also[also] = e.addr
+			also++
+		case !same && !p.Configured:
+			p.Neighbor, p.NeighborMAC, p.Also, p.Why = netip.Addr{}, roce.MAC{}, [maxAlso]netip.Addr{}, manyRouters
+			return p
+		}
 	}
 	return p
 }

@@ -26,6 +26,19 @@ var (
 )
 
 //conformance:draft-yang/link-local
+var three = netip.MustParseAddr("fe80::4")
+
+// linkLocal is the n-th address of a router with many.
+func linkLocal(n byte) netip.Addr { return netip.AddrFrom16([16]byte{0xfe, 0x80, 14: 1, 15: n}) }
+
+// addresses are so many of one router, the last one first.
+func addresses(mac roce.MAC, n byte) (all []entry) {
+	for i := range n {
+		all = append(all, entry{addr: linkLocal(n - 1 - i), mac: mac, router: true, usable: true})
+	}
+	return all
+}
+
 func TestChoose(t *testing.T) {
 	port := Port{Index: 7, Self: self}
 	router := func(a netip.Addr, mac roce.MAC) entry { return entry{addr: a, mac: mac, router: true, usable: true} }
@@ -41,6 +54,14 @@ func TestChoose(t *testing.T) {
 	}{
 		{"the only router", port, []entry{host(two), router(one, macOne)}, netip.Addr{}, Port{Neighbor: one, NeighborMAC: macOne}},
 		{"two routers", port, []entry{router(two, macTwo), router(one, macOne)}, netip.Addr{}, Port{Why: manyRouters}},
+		{"one router with several addresses", port, []entry{router(two, macOne), router(three, macOne), router(one, macOne)}, netip.Addr{},
+			Port{Neighbor: one, NeighborMAC: macOne, Also: [maxAlso]netip.Addr{two, three}}},
+		{"one router with several addresses, one configured", port, []entry{router(one, macOne), router(two, macOne), router(three, macTwo)}, two,
+			Port{Neighbor: two, NeighborMAC: macOne, Configured: true, Also: [maxAlso]netip.Addr{one}}},
+		{"two routers, one with two addresses", port, []entry{router(one, macOne), router(two, macOne), router(three, macTwo)}, netip.Addr{}, Port{Why: manyRouters}},
+		{"two addresses without a MAC", port, []entry{router(one, roce.MAC{}), router(two, roce.MAC{})}, netip.Addr{}, Port{Why: manyRouters}},
+		{"a router with more addresses than are kept", port, addresses(macOne, maxAlso+4), netip.Addr{},
+			Port{Neighbor: linkLocal(0), NeighborMAC: macOne, Also: [maxAlso]netip.Addr{linkLocal(1), linkLocal(2), linkLocal(3)}}},
 		{"two routers, one configured", port, []entry{router(two, macTwo), router(one, macOne)}, two, Port{Neighbor: two, NeighborMAC: macTwo, Configured: true}},
 		{"configured, and not resolved", port, []entry{router(one, macOne)}, two, Port{Neighbor: two, Configured: true}},
 		{"a host that is configured", port, []entry{host(two)}, two, Port{Neighbor: two, Configured: true}},
