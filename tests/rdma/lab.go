@@ -159,3 +159,8 @@ func (e *end) counters(ctx context.Context) (map[string]int, error) {
 	}
 	return all, nil
 }
+
+// watched switches labels on, and has every packet of the leaf followed.
+func (l *lab) watched(ctx context.Context) error {
+	return errors.Join(l.labels(ctx), observe(ctx, l.leaf), l.leaf.Await(ctx, "SLUICE_CAPABILITY", "switch", "export_state", "active"))
+}

@@ -25,6 +25,7 @@ type scenario struct {
 // scenarios are all, in the order in which they run.
 var scenarios = []scenario{
 	{"labels", "every kind of transfer; labels, ICRCs and source queue pairs", labels},
+	{"spread", "32 queue pairs on 4 uplinks: by hash, by labels, placed, redirected", spreads},
 }
 
 // transfers of the scenario labels. A message of 4096 octets has 4 packets. Less than 100 are
@@ -49,7 +50,7 @@ func labels(ctx context.Context, l *lab) (err error) {
 	if err := l.startLeaf(ctx); err != nil {
 		return err
 	}
-	if err := errors.Join(l.labels(ctx), observe(ctx, l.leaf), l.leaf.Await(ctx, "SLUICE_CAPABILITY", "switch", "export_state", "active")); err != nil {
+	if err := l.watched(ctx); err != nil {
 		return err
 	}
 	for _, t := range transfers {
@@ -139,15 +140,15 @@ func (l *lab) sources(ctx context.Context, t transfer, pairs []queuePair) error 
 	return nil
 }
 
-// sourceOf waits until the row of a flow has a source queue pair, for as long as it takes sluiced
-// to write rows a few times, and returns the one that it has in the end.
+// sourceOf waits until the row of a flow has a source queue pair, and returns the one that it has
+// in the end.
 func (l *lab) sourceOf(ctx context.Context, key, want string) (got string, err error) {
-	for deadline := time.Now().Add(settling); ; time.Sleep(poll) {
+	err = l.until(ctx, func() (bool, error) {
 		row, err := l.leaf.Row(ctx, "SLUICE_FLOW", key)
-		if got = row["src_qp"]; err != nil || row != nil && got == want || time.Now().After(deadline) {
-			return got, err
-		}
-	}
+		got = row["src_qp"]
+		return row != nil && got == want, err
+	})
+	return got, err
 }
 
 // labelsWritten is the counter of the leaf.
@@ -164,12 +165,21 @@ func (l *lab) labelsWritten(ctx context.Context) (int, error) {
 	return 0, nil
 }
 
-// awaitLabels waits until the counter has a value, for as long as it takes sluiced to read the
-// switch a few times. It returns the counter at the end.
+// awaitLabels waits until the counter has a value, and returns the one that it has in the end.
 func (l *lab) awaitLabels(ctx context.Context, want int) (n int, err error) {
+	err = l.until(ctx, func() (bool, error) {
+		n, err = l.labelsWritten(ctx)
+		return n >= want, err
+	})
+	return n, err
+}
+
+// until waits until something is so, for as long as sluiced takes to read the switch and to write
+// rows a few times. That it is not so in the end is no error: a check will show it.
+func (l *lab) until(ctx context.Context, is func() (bool, error)) error {
 	for deadline := time.Now().Add(settling); ; time.Sleep(poll) {
-		if n, err = l.labelsWritten(ctx); err != nil || n >= want || time.Now().After(deadline) {
-			return n, err
+		if done, err := is(); done || err != nil || time.Now().After(deadline) {
+			return errors.Join(err, ctx.Err())
 		}
 	}
 }

@@ -51,21 +51,8 @@ var queuePairLine = regexp.MustCompile(`(local|remote) address:.*QPN 0x([0-9a-f]
 
 // play runs a transfer and returns its queue pairs; rping prints none.
 func (l *lab) play(ctx context.Context, t transfer) (pairs []queuePair, err error) {
-	server, client := t.commands(l)
-	if t.program != "rping" {
-		for side, e := range map[*string]*end{&server: l.b, &client: l.a} {
-			gid, err := e.gidIndex(ctx, t.four)
-			if err != nil {
-				return nil, err
-			}
-			*side = fmt.Sprintf("%s -d rxe0 -x %d %s", t.program, gid, *side)
-		}
-	}
-	listens := "grep -q :4853 /proc/net/tcp /proc/net/tcp6" // 18515, perftest's
-	if t.cm {
-		listens = "/usr/bin/rdma res show cm_id | grep -q LISTEN"
-	}
-	if _, err := l.b.run(ctx, "%s >/tmp/server 2>&1 & until %s; do sleep 0.1; done", server, listens); err != nil {
+	client, err := l.serve(ctx, t)
+	if err != nil {
 		return nil, err
 	}
 	out, err := l.a.run(ctx, "%s", client)
@@ -94,6 +81,26 @@ func (l *lab) play(ctx context.Context, t transfer) (pairs []queuePair, err erro
 		pairs = append(pairs, queuePair{local[i], remote[i]})
 	}
 	return pairs, nil
+}
+
+// serve starts the server of a transfer, waits until it listens, and returns the client's command.
+func (l *lab) serve(ctx context.Context, t transfer) (client string, err error) {
+	server, client := t.commands(l)
+	if t.program != "rping" {
+		for side, e := range map[*string]*end{&server: l.b, &client: l.a} {
+			gid, err := e.gidIndex(ctx, t.four)
+			if err != nil {
+				return "", err
+			}
+			*side = fmt.Sprintf("%s -d rxe0 -x %d %s", t.program, gid, *side)
+		}
+	}
+	listens := "grep -q :4853 /proc/net/tcp /proc/net/tcp6" // 18515, perftest's
+	if t.cm {
+		listens = "/usr/bin/rdma res show cm_id | grep -q LISTEN"
+	}
+	_, err = l.b.run(ctx, "%s >/tmp/server 2>&1 & until %s; do sleep 0.1; done", server, listens)
+	return client, err
 }
 
 // commands are those of the server and the client, without the device of perftest.
