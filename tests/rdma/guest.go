@@ -53,7 +53,7 @@ func boot(node *fabric.Node, name, tap, mac string, i image, folder string) (*gu
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-kernel", i.kernel, "-initrd", i.initramfs, "-append", "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on tsc=reliable",
 		"-serial", "file:"+g.log, "-serial", "unix:"+socket+",server=on,wait=off",
-		// Without a bound (sndbuf): QEMU does not always notice when a device that was full no longer is.
+		// Unbounded (sndbuf): QEMU can miss that a device which was full has room again.
 		"-netdev", "tap,id=net0,script=no,downscript=no,sndbuf=0,ifname="+tap,
 		"-device", "virtio-net-pci,netdev=net0,romfile=,mac="+mac+","+asWired)
 	cmd.Stdout, cmd.Stderr = log, log

@@ -136,7 +136,7 @@ func (l *lab) labels(ctx context.Context) error {
 }
 
 // observe has every RoCEv2 packet copied to the CPU of a switch, so that its rows of flows
-// follow each. Records go to a collector that does not exist: they are not of interest here.
+// follow each. The collector of its records is absent.
 func observe(ctx context.Context, s *site.Site) error {
 	return errors.Join(
 		s.Set(ctx, "SLUICE", "global", "cpu_rate", "1000000", "cpu_burst", "1000000"),

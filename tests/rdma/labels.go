@@ -175,7 +175,7 @@ func (l *lab) awaitLabels(ctx context.Context, want int) (n int, err error) {
 }
 
 // until waits until something is so, for as long as sluiced takes to read the switch and to write
-// rows a few times. That it is not so in the end is no error: a check will show it.
+// rows a few times. A value that is missing in the end is left to the checks.
 func (l *lab) until(ctx context.Context, is func() (bool, error)) error {
 	for deadline := time.Now().Add(settling); ; time.Sleep(poll) {
 		if done, err := is(); done || err != nil || time.Now().After(deadline) {

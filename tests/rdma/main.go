@@ -32,7 +32,7 @@ func main() {
 }
 
 // run boots the guests and runs scenarios one after the other. The report is written after each.
-// A check that does not hold is an error, after the others.
+// Failed checks are an error at the end.
 func run(ctx context.Context, bin, out, names string, timeout time.Duration) (err error) {
 	wanted := scenarios
 	if names != "" {

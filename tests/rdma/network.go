@@ -30,7 +30,7 @@ type end struct {
 func attachGuest(host *fabric.Interface, addr, addr4 netip.Prefix, i image, folder string) (*end, error) {
 	mac := host.MAC.String()
 	for _, args := range []string{
-		// Frames for the guest are no longer for this host.
+		// Frames for the guest pass this host.
 		"address flush dev " + host.Name,
 		"link set " + host.Name + " down", "link set " + host.Name + " address 02:ff:ff:ff:ff:01", "link set " + host.Name + " up",
 		"tuntap add tap0 mode tap", "link set tap0 mtu 9100 txqueuelen 16384", "link set tap0 up",

@@ -70,7 +70,7 @@ func (r *report) add(c check) {
 	r.Checks = append(r.Checks, c)
 }
 
-// failed returns how many checks do not hold.
+// failed returns the number of failed checks.
 func (r *report) failed() (n int) {
 	for _, c := range r.Checks {
 		if !c.OK {

@@ -17,7 +17,7 @@ type transfer struct {
 	args    string // of both
 	cm      bool   // set up by RDMA-CM, else by TCP
 	four    bool   // over IPv4, else IPv6
-	silent  bool   // nothing is answered, so that source queue pairs stay unknown
+	silent  bool   // the receiver sends no answers: source queue pairs stay unknown
 }
 
 // timeout is that of queue pairs: 4.096 µs << 18 is a second. The timers of soft-RoCE go off early
@@ -49,7 +49,7 @@ type queuePair struct{ a, b uint32 }
 // queuePairLine is the line of perftest about each end of a connection.
 var queuePairLine = regexp.MustCompile(`(local|remote) address:.*QPN 0x([0-9a-f]+)`)
 
-// play runs a transfer and returns its queue pairs; rping prints none.
+// play runs a transfer and returns its queue pairs; that of rping is empty.
 func (l *lab) play(ctx context.Context, t transfer) (pairs []queuePair, err error) {
 	client, err := l.serve(ctx, t)
 	if err != nil {
