@@ -56,7 +56,7 @@ type Settings struct {
 type Control struct {
 	running *running // nil: no flow is watched or held
 	err     error    // why notifications are not as configured
-	partial string   // warning where the switch watches flows and cannot hold them, or the reverse
+	partial string   // warning where the switch watches flows and lacks holds, or the reverse
 	learner atomic.Pointer[flowcontrol.Task]
 	watcher atomic.Pointer[watch.Flows] // receives samples; nil: flows are not estimated
 	counted []ygot.GoStruct             // rows of counters as of the last Count
@@ -98,7 +98,7 @@ func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, en
 }
 
 // partial returns which part of the settings the switch cannot do; "": it does all. A
-// configuration that sends nothing about queues lacks nothing where none is watched.
+// configuration that leaves queues alone is complete where none is watched.
 func (s Settings) partial() string {
 	switch {
 	case s.Choices.Method(engine.NeedHold) == engine.None:
