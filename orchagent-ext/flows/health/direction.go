@@ -248,15 +248,15 @@ func (d *Direction) judge(psn uint32, e Event, missing, octets uint32, now int64
 		d.Missing += uint64(missing)
 	case Reordered:
 		d.Reordered++
-		if missing == 0 { // before the first that was seen
-			d.Missing++
-		}
 	case Recovered:
 		d.Recovered++
 		d.Retransmitted += uint64(octets)
 	case Duplicate:
 		d.Duplicates++
 		d.Retransmitted += uint64(octets)
+	}
+	if missing == 0 && (e == Reordered || e == Recovered) { // before the first that was seen
+		d.Missing++
 	}
 	if e != Duplicate {
 		d.useful(octets, now)

@@ -164,3 +164,35 @@ func TestReservedTable(t *testing.T) {
 		t.Errorf("%+v, sizes %+v", f.Counters, f.Sizes)
 	}
 }
+
+// TestFirstPacketsLostBeforeTheObserver: the first packets of a connection are lost before they come
+// here, and sent again, at once or late: they are messages, and no duplicates.
+func TestFirstPacketsLostBeforeTheObserver(t *testing.T) {
+	for seed := range uint64(20) {
+		for _, pause := range []int64{0, 50e6} { // ns; within patience, and beyond
+			for lost := 1; lost <= 3; lost++ {
+				s := newSession(t, seed)
+				m := s.message(1)
+				for range 3 {
+					m = append(m, s.message(1+s.random.IntN(3))...)
+				}
+				s.send(m[lost:])
+				s.want[0].Missing += uint64(lost)
+				s.now += pause
+				s.refuse(m[0].psn, 0x60, roce.NAKSequence)
+				s.again(m, lost)
+				s.acknowledge(m[len(m)-1], 0, false)
+				for _, both := range []bool{true, false} {
+					f, _ := observe(t, s.packets, true, both)
+					s.want[0].check(t, "forward", f, both)
+					if f.Lost() != 0 {
+						t.Errorf("lost: %d", f.Lost())
+					}
+				}
+				if t.Failed() {
+					t.Fatalf("seed %d, %d lost, pause %d ns", seed, lost, pause)
+				}
+			}
+		}
+	}
+}

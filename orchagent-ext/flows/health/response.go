@@ -92,7 +92,7 @@ func (d *Direction) skip(psn uint32, begins bool, now int64) {
 
 // missed counts n PSNs from first on as missing.
 func (d *Direction) missed(first, n uint32, now int64) {
-	d.responses.open(hole{first, n, now, false})
+	d.responses.open(hole{first: first, n: n, opened: now})
 	d.Gaps++
 	d.Missing += uint64(n)
 }

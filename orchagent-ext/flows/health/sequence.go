@@ -49,6 +49,7 @@ type hole struct {
 	first, n uint32
 	opened   int64 // when it was noticed
 	asked    bool  // a NAK asked for it
+	early    bool  // before the first PSN that was seen: none of it counts as missing before it comes
 }
 
 // sequence follows the PSNs of one sender.
@@ -64,7 +65,7 @@ type sequence struct {
 
 // see judges a PSN that counts for span PSNs (more than one: a read request, which has
 // those of its responses). missing is how many are missing before it, or how many it
-// brings back.
+// brings back of those that were counted as missing: 0 for a PSN before the first one.
 func (s *sequence) see(psn, span uint32, now, patience int64) (e Event, missing uint32) {
 	if !s.begun {
 		s.restart(psn, span, now)
@@ -77,18 +78,25 @@ func (s *sequence) see(psn, span uint32, now, patience int64) (e Event, missing 
 		return Restart, 0
 	case d >= 0:
 		if d > 0 {
-			s.open(hole{s.next, uint32(d), now, false})
+			s.open(hole{first: s.next, n: uint32(d), opened: now})
 			e, missing = Gap, uint32(d)
 		}
 		s.next = (psn + span) & psnMask
 		s.old = s.old || ahead(s.next, s.first) > 4*farJump
 		return e, missing
 	case !s.old && ahead(psn, s.first) < 0:
+		// Those between it and the first one were lost with it before the observer, and follow;
+		// or the observer came late, and some never will.
+		if rest := uint32(ahead(s.first, psn)) - 1; rest > 0 && s.n < maxHoles {
+			copy(s.holes[1:], s.holes[:s.n])
+			s.holes[0] = hole{first: (psn + 1) & psnMask, n: rest, opened: s.start, early: true}
+			s.n++
+		}
 		s.first = psn
 		if now-s.start <= patience {
 			return Reordered, 0
 		}
-		return Duplicate, 0
+		return Recovered, 0
 	}
 	return s.behind(psn, now, patience)
 }
@@ -110,14 +118,15 @@ func (s *sequence) open(h hole) {
 }
 
 // behind judges a PSN before the newest one: it closes a hole, or was here.
-func (s *sequence) behind(psn uint32, now, patience int64) (Event, uint32) {
+func (s *sequence) behind(psn uint32, now, patience int64) (e Event, missing uint32) {
 	for i := range s.holes[:s.n] {
 		h := s.holes[i]
 		at := ahead(psn, h.first)
 		if at < 0 || at >= int(h.n) {
 			continue
 		}
-		rest := hole{(psn + 1) & psnMask, h.n - uint32(at) - 1, h.opened, h.asked}
+		rest := h
+		rest.first, rest.n = (psn+1)&psnMask, h.n-uint32(at)-1
 		s.holes[i].n = uint32(at)
 		if at == 0 {
 			s.holes[i] = rest
@@ -130,10 +139,13 @@ func (s *sequence) behind(psn uint32, now, patience int64) (Event, uint32) {
 			s.holes[i+1] = rest
 			s.n++
 		}
-		if h.asked || now-h.opened > patience {
-			return Recovered, 1
+		if !h.early {
+			missing = 1
 		}
-		return Reordered, 1
+		if h.asked || now-h.opened > patience {
+			return Recovered, missing
+		}
+		return Reordered, missing
 	}
 	return Duplicate, 0
 }
