@@ -60,7 +60,7 @@ func flap(ctx context.Context, st *stage) (r *result, err error) {
 			downs = append(downs, time.Now())
 			err = errors.Join(up.Peer().Set(false), ctx.Err())
 			wait(ctx, flapDown)
-			err = errors.Join(err, up.Peer().Set(true), up.Peer().Restore(), receiveInOrder(p.Spine)) // its thread is a new one
+			err = errors.Join(err, up.Peer().Set(true), up.Peer().Restore(), p.Spine.ReceiveInOrder()) // its thread is a new one
 		}
 		return err
 	}, p.B, p.A)

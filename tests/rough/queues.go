@@ -55,8 +55,10 @@ func (st *stage) buildPair(ctx context.Context, o pairOf) (p *pair, err error) {
 	if p.LeafSpine, err = p.fabric.LeafSpine(o.uplinks); err != nil {
 		return p, err
 	}
-	if err := receiveInOrder(p.A.Node, p.Leaf, p.Spine, p.B.Node); err != nil {
-		return p, err
+	for _, n := range []*fabric.Node{p.A.Node, p.Leaf, p.Spine, p.B.Node} {
+		if err := n.ReceiveInOrder(); err != nil {
+			return p, err
+		}
 	}
 	atLeaf, atSpine := map[*fabric.Interface]string{p.LeafA: "edge"}, map[*fabric.Interface]string{p.SpineB: "edge"}
 	for _, u := range p.Uplinks {
@@ -87,21 +89,6 @@ func (st *stage) buildPair(ctx context.Context, o pairOf) (p *pair, err error) {
 		err = p.spine.Ready(ctx)
 	}
 	return p, err
-}
-
-// receiveInOrder lets one thread receive all packets of an interface: else two CPUs that forward
-// to each other may swap packets that were held and such that were not.
-func receiveInOrder(nodes ...*fabric.Node) error {
-	for _, n := range nodes {
-		err := n.ThreadReceive()
-		if errors.Is(err, fabric.ErrNoThreads) {
-			err = n.SteerReceive()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func peers(all []*fabric.Interface) (others []*fabric.Interface) {

@@ -2,10 +2,7 @@
 
 package fabric
 
-import (
-	"errors"
-	"net/netip"
-)
+import "net/netip"
 
 // Addresses of the hosts of a [Chain]: two that send, two that receive.
 var (
@@ -77,11 +74,7 @@ func (f *Fabric) Chain() (*Chain, error) {
 		return nil, err
 	}
 	for _, n := range f.nodes {
-		err := n.ThreadReceive()
-		if errors.Is(err, ErrNoThreads) {
-			err = n.SteerReceive()
-		}
-		if err != nil {
+		if err := n.ReceiveInOrder(); err != nil {
 			return nil, err
 		}
 	}

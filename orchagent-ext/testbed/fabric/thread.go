@@ -53,6 +53,17 @@ func (n *Node) ThreadReceive() error {
 	return nil
 }
 
+// ReceiveInOrder has one thread, or where the kernel has none (before Linux 5.12) one CPU, receive
+// all packets of an interface: else CPUs that forward to each other may swap packets that came by
+// two ways, such as held ones and others.
+func (n *Node) ReceiveInOrder() error {
+	err := n.ThreadReceive()
+	if errors.Is(err, ErrNoThreads) {
+		err = n.SteerReceive()
+	}
+	return err
+}
+
 // threadAll gives each interface of this namespace a thread.
 func threadAll() error {
 	interfaces, err := filepath.Glob("/sys/class/net/*")
