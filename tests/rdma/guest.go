@@ -120,7 +120,7 @@ func (g *guest) run(ctx context.Context, format string, args ...any) (string, er
 		return "", fmt.Errorf("guest %s: %s: %w", g.name, command, err)
 	}
 	if status != 0 {
-		return string(out), fmt.Errorf("guest %s: %s: status %d: %s", g.name, command, status, lastLines(string(out), 12))
+		return string(out), fmt.Errorf("guest %s: %s: status %d: %s", g.name, command, status, lastLines(string(out), 40))
 	}
 	return string(out), nil
 }

@@ -55,6 +55,11 @@ func newLab(ctx context.Context, bin, out string, timeout time.Duration) (l *lab
 	if l.LeafSpine, err = l.fabric.LeafSpine(uplinks); err != nil {
 		return l, err
 	}
+	for _, n := range []*fabric.Node{l.A.Node, l.Leaf, l.Spine, l.B.Node} {
+		if err := n.ReceiveInOrder(); err != nil {
+			return l, err
+		}
+	}
 	began = time.Now()
 	if l.a, err = attachGuest(l.A, fabric.HostA, fabric.HostA4, i, out); err != nil {
 		return l, err
@@ -163,4 +168,13 @@ func (e *end) counters(ctx context.Context) (map[string]int, error) {
 // watched switches labels on, and has every packet of the leaf followed.
 func (l *lab) watched(ctx context.Context) error {
 	return errors.Join(l.labels(ctx), observe(ctx, l.leaf), l.leaf.Await(ctx, "SLUICE_CAPABILITY", "switch", "export_state", "active"))
+}
+
+// since returns the adapter's counters, less those of before.
+func (e *end) since(ctx context.Context, before map[string]int) (map[string]int, error) {
+	now, err := e.counters(ctx)
+	for name := range now {
+		now[name] -= before[name]
+	}
+	return now, err
 }

@@ -26,6 +26,7 @@ type scenario struct {
 var scenarios = []scenario{
 	{"labels", "every kind of transfer; labels, ICRCs and source queue pairs", labels},
 	{"spread", "32 queue pairs on 4 uplinks: by hash, by labels, placed, redirected", spreads},
+	{"hold", "a port that overflows, without holds and with PFCM", hold},
 }
 
 // transfers of the scenario labels. A message of 4096 octets has 4 packets. Less than 100 are

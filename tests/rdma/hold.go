@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/orchagent-ext/testbed/fabric"
+)
+
+const (
+	fastRate   = 100     // Mbit/s of ports
+	slowRate   = 20      // of the port to guest B
+	smallQueue = 150000  // octets
+	queueBytes = 1000000 // of other ports
+	heldAbove  = 20000   // of a flow in a queue
+)
+
+// queues is the profile of a switch with queues. exception is for one port: its rate in Mbit/s, and
+// the octets of its queue.
+func queues(exception *fabric.Interface, mbps, octets int) []string {
+	rate, size := fmt.Sprint("SLUICE_QUEUE_RATE=", fastRate), fmt.Sprint("SLUICE_QUEUE_BYTES=", queueBytes)
+	if exception != nil {
+		rate += fmt.Sprintf(",%s=%d", exception.Name, mbps)
+		size += fmt.Sprintf(",%s=%d", exception.Name, octets)
+	}
+	return []string{"SLUICE_QUEUES=8", rate, size}
+}
+
+// hold overflows the port to guest B, without holds and with them.
+func hold(ctx context.Context, l *lab) error {
+	l.report.Hold = map[string]*losses{}
+	for _, by := range []string{"none", "pfcm"} {
+		lost, held, err := l.overflow(ctx, by == "pfcm")
+		if err != nil {
+			return fmt.Errorf("%s: %w", by, err)
+		}
+		l.report.Hold[by] = lost
+		if by == "none" {
+			l.report.holds("hold, none: packets that the queue dropped", lost.Drops > 0, "> 0", lost.Drops)
+			continue
+		}
+		l.report.holds("hold, pfcm: flows that the leaf held", held > 0, "> 0", held)
+		l.report.judge("hold, pfcm: packets that the queue dropped", 0, lost.Drops)
+		l.report.judge("hold, pfcm: NAKs that the adapter received", 0, lost.NAKs)
+		l.report.judge("hold, pfcm: retries of the adapter", 0, lost.Retries)
+	}
+	return nil
+}
+
+// overflow sends more than the port to guest B and its queue take.
+func (l *lab) overflow(ctx context.Context, pfcm bool) (lost *losses, held int, err error) {
+	defer func() { err = errors.Join(err, l.stop()) }()
+	if err := errors.Join(l.startLeaf(ctx, queues(nil, 0, 0)...), l.startSpine(ctx, queues(l.SpineB, slowRate, smallQueue)...)); err != nil {
+		return nil, 0, err
+	}
+	if pfcm {
+		var peers []*fabric.Interface
+		for _, u := range l.Uplinks {
+			peers = append(peers, u.Peer())
+		}
+		err := errors.Join(l.leaf.Watch(ctx, heldAbove, l.Uplinks, nil), l.spine.Watch(ctx, heldAbove, peers, []*fabric.Interface{l.SpineB}))
+		if err == nil {
+			err = errors.Join(l.leaf.Ready(ctx), l.spine.Ready(ctx))
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+	adapter, err := l.a.counters(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	before, err := l.SpineB.Queue()
+	if err != nil {
+		return nil, 0, err
+	}
+	// 4 × 16 messages are outstanding: 270 kB.
+	if _, err := l.play(ctx, transfer{name: "hold", program: "ib_write_bw", args: "-q 4 -n 60 -t 16 -s 4096"}); err != nil {
+		return nil, 0, err
+	}
+	after, err := l.SpineB.Queue()
+	if err != nil {
+		return nil, 0, err
+	}
+	if adapter, err = l.a.since(ctx, adapter); err != nil {
+		return nil, 0, err
+	}
+	if pfcm {
+		err = l.until(ctx, func() (bool, error) {
+			held, err = l.leaf.Notified(ctx, "pfcm", "held")
+			return held > 0, err
+		})
+	}
+	return &losses{Drops: int(after.Dropped - before.Dropped), NAKs: adapter["rcvd_seq_err"], Retries: adapter["completer_retry_err"]}, held, err
+}
