@@ -13,6 +13,7 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/roundtrips"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/flows/rtt"
@@ -61,7 +62,7 @@ type Control struct {
 	watcher atomic.Pointer[watch.Flows] // receives samples; nil: flows are not estimated
 	counted []ygot.GoStruct             // rows of counters as of the last Count
 	earlier totals                      // of the tasks that ended
-	trips   roundTrips
+	trips   roundtrips.Times
 }
 
 // Reconcile brings flow control to its settings, and to the neighbors and queues of now. Err
@@ -71,7 +72,11 @@ func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, en
 	if c.running != nil {
 		report = c.running.report
 	}
-	c.trips.update(want.Snapshot, want.Hosts, report, want.Now)
+	var advised *flowcontrol.Advice
+	if policy.Advises(want.Snapshot) {
+		advised = advice(want.Snapshot)
+	}
+	c.trips.Update(advised, want.Hosts, report, want.Now)
 	if c.err = nil; !policy.Controls(want.Snapshot) {
 		c.Stop()
 		return
@@ -94,7 +99,7 @@ func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, en
 	c.partial = want.partial()
 	c.learner.Store(c.running.Task)
 	c.watcher.Store(c.running.estimates)
-	c.err = c.running.configure(want, ports, c.trips.inUse)
+	c.err = c.running.configure(want, ports, c.trips.InUse)
 }
 
 // partial returns which part of the settings the switch cannot do; "": it does all. A
@@ -175,3 +180,6 @@ func (c *Control) Learn(p packetio.Pair) {
 			Packet: flowcontrol.Packet{In: sai.ObjectID(p.From), Out: sai.ObjectID(p.To), Src: p.PathSrc, Dst: p.PathDst, Label: p.Label, Octets: p.Octets, Samples: p.Samples}})
 	}
 }
+
+// HostRows returns the rows of SLUICE_HOST.
+func (c *Control) HostRows() []ygot.GoStruct { return c.trips.Rows() }

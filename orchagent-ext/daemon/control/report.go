@@ -45,9 +45,9 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.S
 		return
 	}
 	report.Warn(warnings(s, r.config, r.neighbors.Ports())...)
-	report.Warn(r.Realtime(), c.partial, c.trips.warning(s))
-	if c.trips.inUse > 0 {
-		report.Row.RttUs = telemetry.Small(int(c.trips.inUse.Microseconds()))
+	report.Warn(r.Realtime(), c.partial, c.trips.Warning(s))
+	if c.trips.InUse > 0 {
+		report.Row.RttUs = telemetry.Small(int(c.trips.InUse.Microseconds()))
 	}
 	report.Warn(r.late...)
 	if why := c.Unproven(); why != "" {

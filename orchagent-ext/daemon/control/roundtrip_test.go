@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/daemon/roundtrips"
 	"sluice/orchagent-ext/flows/rtt"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/tests/configtest"
@@ -15,7 +16,7 @@ import (
 
 // Advice goes by the time to the farthest host that may be advised, measured where none is
 // configured; one that is configured and far off is named.
-func TestRoundTripOfAdvice(t *testing.T) {
+func TestAdviceGoesByTheFarthestHost(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	host := func(addr string, d time.Duration, from rtt.Source, age time.Duration) rtt.Host {
 		return rtt.Host{Addr: netip.MustParseAddr(addr), Time: d, From: from, Samples: 9, At: now.Add(-age).UnixNano()}
@@ -54,10 +55,10 @@ func TestRoundTripOfAdvice(t *testing.T) {
 		for i := range tt.reactions { // of the task's clock
 			tt.reactions[i].At -= now.UnixNano()
 		}
-		r := roundTrips{inUse: tt.before}
-		r.update(s, tt.packets, &flowcontrol.Report{Hosts: tt.reactions}, now)
-		if w := r.warning(s); r.inUse != tt.inUse || (tt.warned == "") != (w == "") || !strings.Contains(w, tt.warned) {
-			t.Errorf("%s: %v, %q, want %v, %q", name, r.inUse, w, tt.inUse, tt.warned)
+		r := roundtrips.Times{InUse: tt.before}
+		r.Update(advice(s), tt.packets, &flowcontrol.Report{Hosts: tt.reactions}, now)
+		if w := r.Warning(s); r.InUse != tt.inUse || (tt.warned == "") != (w == "") || !strings.Contains(w, tt.warned) {
+			t.Errorf("%s: %v, %q, want %v, %q", name, r.InUse, w, tt.inUse, tt.warned)
 		}
 	}
 }

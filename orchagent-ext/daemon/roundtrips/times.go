@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package roundtrips
 
 import (
 	"cmp"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/openconfig/ygot/ygot"
 
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/telemetry"
@@ -25,17 +24,21 @@ import (
 // one without a warning.
 const farOff = 4
 
-// roundTrips are the round-trip times to hosts, and the one that advice goes by. The zero value has
-// none.
-type roundTrips struct {
+// Times are the round-trip times to hosts, and the one that advice goes by. The zero value has
+// none. It is for one goroutine.
+type Times struct {
+	// InUse is what advice goes by: as configured, else the time to the farthest host that may
+	// be advised, rounded up to a power of two µs; 0: not known.
+	InUse time.Duration
+
 	hosts    []rtt.Host
-	farthest rtt.Host      // that may be advised; the zero value: none is known
-	inUse    time.Duration // 0: not known
+	farthest rtt.Host // that may be advised; the zero value: none is known
 }
 
-// update takes the times that packets show (ns since 1970), and those of a report of the task, by
-// reactions to advice, which count for hosts that have none of the others. report may be nil.
-func (r *roundTrips) update(s *config.Snapshot, packets []rtt.Host, report *flowcontrol.Report, now time.Time) {
+// Update takes the times that packets show (ns since 1970), and those of a report of the task, by
+// reactions to advice, which count for hosts that have none of the others. report may be nil, and
+// advice, as configured, where none is given.
+func (r *Times) Update(advice *flowcontrol.Advice, packets []rtt.Host, report *flowcontrol.Report, now time.Time) {
 	best := map[netip.Addr]rtt.Host{}
 	if report != nil {
 		for _, h := range report.Hosts {
@@ -49,21 +52,20 @@ func (r *roundTrips) update(s *config.Snapshot, packets []rtt.Host, report *flow
 		}
 	}
 	r.hosts, r.farthest = slices.AppendSeq(r.hosts[:0], maps.Values(best)), rtt.Host{}
-	if !policy.Advises(s) {
-		r.inUse = 0
+	if advice == nil {
+		r.InUse = 0
 		return
 	}
-	a := advice(s)
 	for _, h := range r.hosts {
-		if h.Fresh(now.UnixNano()) && h.Time > r.farthest.Time && (a.Mask != 0 || within(a.Hosts, h.Addr)) {
+		if h.Fresh(now.UnixNano()) && h.Time > r.farthest.Time && (advice.Mask != 0 || within(advice.Hosts, h.Addr)) {
 			r.farthest = h
 		}
 	}
 	switch is := r.farthest.Time; {
-	case s.RateAdvice.RttUs != nil:
-		r.inUse = a.Pace.RTT
-	case is > r.inUse, is != 0 && is*farOff <= r.inUse:
-		r.inUse = roundedUp(is)
+	case advice.Pace.RTT != 0:
+		r.InUse = advice.Pace.RTT
+	case is > r.InUse, is != 0 && is*farOff <= r.InUse:
+		r.InUse = roundedUp(is)
 	}
 }
 
@@ -80,22 +82,22 @@ func within(list []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// warning names a configured time that is far off; "" where it is not.
-func (r *roundTrips) warning(s *config.Snapshot) string {
+// Warning names a configured time that is far off; "" where it is not.
+func (r *Times) Warning(s *config.Snapshot) string {
 	if s.RateAdvice.RttUs == nil || r.farthest.Time == 0 {
 		return ""
 	}
 	is := r.farthest.Time
-	if is < farOff*r.inUse && r.inUse < farOff*is {
+	if is < farOff*r.InUse && r.InUse < farOff*is {
 		return ""
 	}
-	return fmt.Sprintf("rtt_us of SLUICE_RATE_ADVICE|global is %d, and the farthest host that is measured, %s, is %d us away: without rtt_us the measured time is used", r.inUse.Microseconds(), r.farthest.Addr, is.Microseconds())
+	return fmt.Sprintf("rtt_us of SLUICE_RATE_ADVICE|global is %d, and the farthest host that is measured, %s, is %d us away: without rtt_us the measured time is used", r.InUse.Microseconds(), r.farthest.Addr, is.Microseconds())
 }
 
-// HostRows returns the rows of SLUICE_HOST, the farthest hosts first where there are too many.
-func (c *Control) HostRows() (all []ygot.GoStruct) {
+// Rows returns the rows of SLUICE_HOST, the farthest hosts first where there are too many.
+func (r *Times) Rows() (all []ygot.GoStruct) {
 	farther := func(a, b rtt.Host) int { return cmp.Compare(b.Time, a.Time) }
-	for _, h := range status.First(c.trips.hosts, status.FlowRows, farther) {
+	for _, h := range status.First(r.hosts, status.FlowRows, farther) {
 		row := &telemetry.Host{
 			Address: telemetry.Text(h.Addr.WithZone("").String()), RttUs: status.Rounded(float64(h.Time)/1e3, 1), Samples: &h.Samples,
 			MeasuredAt: telemetry.FineStamp(time.Unix(0, h.At)),
