@@ -22,6 +22,9 @@ const (
 // Opcodes whose DETH names the source queue pair: UD SEND ONLY, with and without immediate.
 const udSendOnly, udSendImmediate = 0x64, 0x65
 
+// The opcode of acknowledgements, and the syndrome of their AETH where a PSN is missing.
+const rcAcknowledge, nakSequence = 0x11, 0x60
+
 // A packet is a RoCEv2 packet as it arrived. The judge shares no code with the daemon.
 type packet struct {
 	src, dst    netip.Addr
@@ -31,6 +34,7 @@ type packet struct {
 	destQP, psn uint32
 	srcQP       uint32 // of datagrams, else 0
 	icrc        bool   // that of the packet is right
+	nakSequence bool   // an acknowledgement that refuses, as a PSN is missing (IBTA vol. 1, table 47)
 }
 
 // roce returns the RoCEv2 packets of frames; those of queue pair 1, the connection manager's, are
@@ -78,6 +82,7 @@ func parse(frame []byte) (p packet, ok bool) {
 	if p.opcode == udSendOnly || p.opcode == udSendImmediate {
 		p.srcQP = binary.BigEndian.Uint32(bth[16:]) & 0xffffff
 	}
+	p.nakSequence = p.opcode == rcAcknowledge && bth[12] == nakSequence
 	p.icrc = binary.LittleEndian.Uint32(ip[size-icrcSize:]) == icrc(ip, at)
 	return p, true
 }

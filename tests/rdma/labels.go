@@ -26,7 +26,9 @@ type scenario struct {
 var scenarios = []scenario{
 	{"labels", "every kind of transfer; labels, ICRCs and source queue pairs", labels},
 	{"spread", "32 queue pairs on 4 uplinks: by hash, by labels, placed, redirected", spreads},
+	{"health", "1 % of a flow's packets are lost", health},
 	{"hold", "a port that overflows, without holds and with PFCM", hold},
+	{"advice", "Rate Advice to connections set up by TCP and by RDMA-CM", advises},
 }
 
 // transfers of the scenario labels. A message of 4096 octets has 4 packets. Less than 100 are
