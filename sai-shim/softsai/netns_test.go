@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	testbed "sluice/orchagent-ext/testbed/fabric"
 )
 
 // enterNamespace gives the test a network namespace of its own. It is the calling
@@ -56,6 +58,11 @@ func linkAs(t testing.TB, near, options, far string) {
 	t.Helper()
 	ip(t, fmt.Sprintf("link add name %s %s address 02:00:00:00:00:01 arp off type veth peer name %s address 02:00:00:00:00:02", near, options, far),
 		"link set "+near+" up", "link set "+far+" up")
+	for _, end := range []string{near, far} { // else packets of two CPUs overtake each other in the test's own link
+		if err := testbed.LikeWire(end); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func sysctl(t testing.TB, name string, value int) {

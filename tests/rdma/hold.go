@@ -13,9 +13,9 @@ import (
 const (
 	fastRate   = 100     // Mbit/s of ports
 	slowRate   = 20      // of the port to guest B
-	smallQueue = 250000  // octets
+	smallQueue = 150000  // octets
 	queueBytes = 1000000 // of other ports
-	heldAbove  = 10000   // of a flow in a queue
+	heldAbove  = 20000   // of a flow in a queue
 )
 
 // queues is the profile of a switch with queues. exception is for one port: its rate in Mbit/s, and
@@ -77,8 +77,8 @@ func (l *lab) overflow(ctx context.Context, pfcm bool) (lost *losses, held int, 
 	if err != nil {
 		return nil, 0, err
 	}
-	// 4 × 32 messages are outstanding: 560 kB.
-	if _, err := l.play(ctx, transfer{name: "hold", program: "ib_write_bw", args: "-q 4 -n 100 -t 32 -s 4096"}); err != nil {
+	// 4 × 16 messages are outstanding: 270 kB.
+	if _, err := l.play(ctx, transfer{name: "hold", program: "ib_write_bw", args: "-q 4 -n 60 -t 16 -s 4096"}); err != nil {
 		return nil, 0, err
 	}
 	after, err := l.SpineB.Queue()

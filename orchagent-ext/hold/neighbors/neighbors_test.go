@@ -25,7 +25,6 @@ var (
 	macOne, macTwo = roce.MAC{2, 5: 2}, roce.MAC{2, 5: 3}
 )
 
-//conformance:draft-yang/link-local
 var three = netip.MustParseAddr("fe80::4")
 
 // linkLocal is the n-th address of a router with many.
@@ -39,6 +38,7 @@ func addresses(mac roce.MAC, n byte) (all []entry) {
 	return all
 }
 
+//conformance:draft-yang/link-local
 func TestChoose(t *testing.T) {
 	port := Port{Index: 7, Self: self}
 	router := func(a netip.Addr, mac roce.MAC) entry { return entry{addr: a, mac: mac, router: true, usable: true} }

@@ -85,7 +85,7 @@ func (i *Interface) up() error {
 	if err := h.LinkSetMulticastOff(link); err != nil {
 		return err
 	}
-	if err := i.Node.Do(func() error { return likeWire(i.Name) }); err != nil {
+	if err := i.Node.Do(func() error { return LikeWire(i.Name) }); err != nil {
 		return err
 	}
 	if i.Node.forwards {

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// likeWire makes an interface like a wire's end: the kernel fills checksums in before a frame
+// LikeWire makes an interface of the thread's namespace like a wire's end: the kernel fills checksums in before a frame
 // leaves (segmentation offload goes with it), and frames are received in the order in which they
 // were sent. With GRO a veth receives by NAPI, one context at a time; without it each CPU has a
 // backlog of its own, and frames sent by two CPUs overtake each other. GRO leaves packets of
 // RoCEv2 as they are.
-func likeWire(name string) error {
+func LikeWire(name string) error {
 	if err := setOffload(name, unix.ETHTOOL_STXCSUM, 0); err != nil {
 		return fmt.Errorf("turn checksum offload of %s off: %w", name, err)
 	}

@@ -23,10 +23,8 @@ static const struct limit {
 	const char *key;
 	uint64_t *value, max;
 } limits[] = {
-	{ "rule_ms", &asic.rule_ms, 1000 },
-	{ "entries", &asic.entries, 1 << 24 },
-	{ "samples", &asic.samples, 100000000 },
-	{ "counters_ms", &asic.counters_ms, 60000 },
+	{ "rule_ms", &asic.rule_ms, 1000 },	 { "entries", &asic.entries, 1 << 24 },
+	{ "samples", &asic.samples, 100000000 }, { "counters_ms", &asic.counters_ms, 60000 },
 	{ "queues_ms", &asic.queues_ms, 60000 },
 };
 
