@@ -50,7 +50,7 @@ func (c *Cell) Style() paths.Style { return c.style }
 // Leaf returns the leaf with an empty text.
 func (c *Cell) Leaf() encoding.Leaf { return c.leaf }
 
-// Path returns the leaf's path, its origin left out. It is made anew at each call, so the
+// Path returns the leaf's path, its origin left out. It is a copy made at each call, so the
 // caller may change it.
 func (c *Cell) Path() *gpb.Path {
 	return paths.Path(c.style, paths.AtLeaf, c.leaf.Table, c.leaf.Key, c.leaf.Name)

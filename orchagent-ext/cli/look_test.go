@@ -173,7 +173,7 @@ func TestFirstHourExportReadsADevice(t *testing.T) {
 			}
 			return
 		case <-tick.C:
-			_, _ = conn.Write(packet) // nobody listens: an error comes back at times
+			_, _ = conn.Write(packet) // no listener: an error comes back at times
 		}
 	}
 }

@@ -112,7 +112,7 @@ func register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	}
 }
 
-// completeDevices are the network devices of this machine; any stands for all of them where
+// completeDevices are the network devices of this machine; "any" means all of them where
 // several may be given.
 func completeDevices(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	all := devices()

@@ -97,7 +97,7 @@ func (p *Path) Samples() <-chan packetio.Sample {
 	return p.reader.Task().Samples()
 }
 
-// Stats returns the counters of the reader that runs; zeros without one.
+// Stats returns the counters of the reader that runs; zeros while it is off.
 func (p *Path) Stats() packetio.Stats {
 	if !p.reader.Runs() {
 		return packetio.Stats{}
@@ -105,8 +105,8 @@ func (p *Path) Stats() packetio.Stats {
 	return p.reader.Task().Stats()
 }
 
-// RoundTrips returns the round-trip times to hosts, and what became of them, valid until the next
-// call; none without a reader.
+// RoundTrips returns the round-trip times to hosts, and their counts, valid until the next
+// call; empty while the reader is off.
 func (p *Path) RoundTrips() *packetio.RoundTrips {
 	if p.reader.Runs() {
 		if r := p.reader.Task().RoundTrips(); r != nil {

@@ -7,8 +7,8 @@ import (
 	"sluice/orchagent-ext/host/etcd"
 )
 
-// Etcd returns the connection to etcd that is configured. It has nothing that only the
-// process may decide, see [EtcdAccess], so that two of them can be compared.
+// Etcd returns the connection to etcd that is configured. The part
+// that only the process may decide is [EtcdAccess], so that two of these can be compared.
 func Etcd(c *config.Global) etcd.Config {
 	return etcd.Config{
 		Endpoints: c.EtcdEndpoints,

@@ -33,7 +33,7 @@ func Learns(s *config.Snapshot) bool {
 func Controls(s *config.Snapshot) bool { return SendsPFCM(s) || UsesPPFC(s) || Advises(s) }
 
 // Watches returns the lowest sampling rate of the thresholds of ports, one of so many packets; 0:
-// no row allows flows in queues to be estimated by samples.
+// flows in queues are not to be estimated by samples.
 func Watches(s *config.Snapshot) (rate uint32) {
 	if !Controls(s) {
 		return 0
@@ -53,7 +53,7 @@ func Exports(s *config.Snapshot) bool {
 }
 
 // ExportsHealth reports whether records of the health of connections are exported, too.
-// It says nothing of [Exports], without which nothing is sent.
+// [Exports] reports whether records are sent at all.
 func ExportsHealth(s *config.Snapshot) bool { return s.IPFIX.Health == config.Enabled }
 
 // Places reports whether placement is enabled. Whether the switch has a method is apart,
@@ -70,7 +70,7 @@ func Disabled(s *config.Snapshot) bool { return s.Global.AdminState == config.Di
 func Outlives(s *config.Snapshot) bool { return s.Global.WarmRestart == config.Enabled }
 
 // Value returns the value of an optional leaf; the zero value where its row lacks it. A
-// leaf with a default is never nil in a [config.Snapshot].
+// leaf with a default always has a value in a [config.Snapshot].
 func Value[T any](leaf *T) (v T) {
 	if leaf != nil {
 		v = *leaf

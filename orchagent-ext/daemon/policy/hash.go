@@ -17,7 +17,7 @@ var hostname = sync.OnceValue(func() string {
 
 // HashSeed is the seed of ECMP's hash: as the row says, or else one that other switches
 // hardly have: with equal seeds on tiers, what a leaf chooses makes the next tier choose
-// alike. 0: it is not set.
+// alike. 0: it stays as it is.
 func HashSeed(s *config.Snapshot) uint32 {
 	switch {
 	case s.Placement.Model == config.ModelLearned:

@@ -36,7 +36,7 @@ func PortsOf(s *config.Snapshot, link string) []string {
 }
 
 // NeighborOf is the switch or host behind a netdev. Of a PortChannel the first member
-// with a row in DEVICE_NEIGHBOR decides; the zero value where none has one.
+// with a row in DEVICE_NEIGHBOR decides; the zero value where all lack one.
 func NeighborOf(s *config.Snapshot, link string) config.Neighbor {
 	for _, port := range PortsOf(s, link) {
 		if n := s.Neighbors[port]; n.Name != "" {

@@ -21,23 +21,23 @@ import (
 )
 
 // farOff is by how much, as a quotient, a configured round-trip time may differ from the measured
-// one without a warning.
+// one before a warning is given.
 const farOff = 4
 
-// Times are the round-trip times to hosts, and the one that advice goes by. The zero value has
-// none. It is for one goroutine.
+// Times are the round-trip times to hosts, and the one that advice goes by. The zero value is
+// empty. It is for one goroutine.
 type Times struct {
 	// InUse is what advice goes by: as configured, else the time to the farthest host that may
-	// be advised, rounded up to a power of two µs; 0: not known.
+	// be advised, rounded up to a power of two µs; 0: unknown.
 	InUse time.Duration
 
 	hosts    []rtt.Host
-	farthest rtt.Host // that may be advised; the zero value: none is known
+	farthest rtt.Host // that may be advised; the zero value: all are unknown
 }
 
 // Update takes the times that packets show (ns since 1970), and those of a report of the task, by
-// reactions to advice, which count for hosts that have none of the others. report may be nil, and
-// advice, as configured, where none is given.
+// reactions to advice, which count for hosts that lack the others. report may be nil, and
+// advice, as configured, where Rate Advice is off.
 func (r *Times) Update(advice *flowcontrol.Advice, packets []rtt.Host, report *flowcontrol.Report, now time.Time) {
 	best := map[netip.Addr]rtt.Host{}
 	if report != nil {
@@ -82,7 +82,7 @@ func within(list []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// Warning names a configured time that is far off; "" where it is not.
+// Warning names a configured time that is far off; "" where it is near.
 func (r *Times) Warning(s *config.Snapshot) string {
 	if s.RateAdvice.RttUs == nil || r.farthest.Time == 0 {
 		return ""

@@ -127,8 +127,8 @@ func (m *Mirror) Replace(table string, all []rows.Row) {
 	})
 }
 
-// Clear takes all rows of all its tables away. Rows that Redis has of these tables go,
-// too, whoever wrote them.
+// Clear takes all rows of all its tables away. Rows of other writers that Redis has
+// of these tables go, too.
 func (m *Mirror) Clear() {
 	m.change(func() {
 		for k := range m.desired {

@@ -41,7 +41,7 @@ type Counters struct {
 	Taken    uint64
 	Short    uint64 // below Least
 	Long     uint64 // above Most
-	Full     uint64 // of hosts that found no room
+	Full     uint64 // of hosts that came to a full table
 	Repeated uint64 // requests that were sent again: their answers are ambiguous (Karn's algorithm, RFC 6298 section 3)
 }
 
@@ -165,7 +165,7 @@ func (t *Table) Add(addr netip.Addr, sample int64, from Source, now int64) {
 }
 
 // host returns the entry of a host, a new one if need be: the place of one that is silent where
-// all are taken; nil: there is none.
+// all are taken; nil: all of them were.
 func (t *Table) host(addr netip.Addr, now int64) *host {
 	if i, known := t.index[addr]; known {
 		return &t.hosts[i]

@@ -155,7 +155,7 @@ func TestExactSourcesReplaceOthers(t *testing.T) {
 	}
 }
 
-// What no path does is refused, and counted; memory is bounded whoever sends.
+// What no path does is refused, and counted; memory is bounded for any sender.
 func TestHostileInputIsBounded(t *testing.T) {
 	tab := New()
 	tab.Add(hostA, -ms, Answer, begin)

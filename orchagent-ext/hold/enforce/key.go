@@ -24,7 +24,7 @@ type Key struct {
 }
 
 // PFCMKey returns the key of a PFCM that came from a neighbor in by a port. port is the
-// interface index. The addresses in the message are left out: the Stream ID stands for
+// interface index. The addresses in the message are left out: the Stream ID represents
 // them.
 func PFCMKey(m *notify.PFCM, from netip.Addr, port uint32) Key {
 	return Key{Kind: notify.KindPFCM, From: from, Port: port, Queue: uint16(m.QueueID), Stream: m.StreamID}

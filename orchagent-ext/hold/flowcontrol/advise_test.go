@@ -321,7 +321,7 @@ func TestSendersThatPauseStayAdvised(t *testing.T) {
 
 // TestPausesOfFarSendersKeepTheirAdvice simulates senders that are a known round trip away: one that
 // pauses for less than that is advised when it sends again, so the queue stays short; where the
-// round trip is not known it was free by then. Nobody is named who obeys after the round trip.
+// round trip is not known it was free by then. A sender that obeys after the round trip is never named.
 func TestPausesOfFarSendersKeepTheirAdvice(t *testing.T) {
 	const mbps, target, high = 40, 100_000, 150_000
 	for _, rtt := range []int{20, 60, 200} {

@@ -36,7 +36,7 @@ type weight struct {
 // Queue has the samples of one queue, by flow. Its zero value is empty. It belongs to one
 // goroutine.
 type Queue[F comparable] struct {
-	// Full counts samples of flows that found no room; they count in the whole.
+	// Full counts samples of flows that came to full tables; they count in the whole.
 	Full uint64
 
 	flows   map[F]*weight

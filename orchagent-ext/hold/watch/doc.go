@@ -5,5 +5,5 @@
 //
 // [Flows] reads the depth of the queues in a goroutine of its own, and takes samples from the
 // packet path. Both go over bounded channels to the thread of flow control, which owns the
-// estimates (package sampled): nothing is locked there. It holds no flow, and sends nothing.
+// estimates (package sampled): locks are elsewhere. Holds and messages belong to package flowcontrol.
 package watch

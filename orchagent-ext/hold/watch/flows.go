@@ -19,7 +19,7 @@ import (
 
 const (
 	// Interval is the time between two readings of a queue's depth, where the library keeps
-	// up. Over 20 ms round trip 10 ms late costs nothing, and 50 ms a queue that is longer by half.
+	// up. Over 20 ms round trip 10 ms late are free, and 50 ms a queue that is longer by half.
 	Interval = 10 * time.Millisecond
 
 	// MostQueues are read: more readings keep SONiC's own counters waiting.
@@ -57,8 +57,8 @@ func (c *Config) queue(port sai.ObjectID, dscp uint8) (id sai.ObjectID, watched 
 	return id, false
 }
 
-// Flows are those in the queues of a switch. Make it with [New]; without a configuration it
-// watches none.
+// Flows are those in the queues of a switch. Make it with [New]; it begins with
+// an empty configuration.
 type Flows struct {
 	read     func(ctx context.Context, queues []sai.ObjectID) []Depth
 	wake     int // eventfd: a reading waits
@@ -66,7 +66,7 @@ type Flows struct {
 	samples  chan sample
 	readings chan reading
 	why      atomic.Pointer[string] // that readings cannot be relied on
-	full     atomic.Uint64          // samples that found no room
+	full     atomic.Uint64          // samples that came to a full channel
 
 	thread
 }
@@ -99,7 +99,7 @@ func New(read func(ctx context.Context, queues []sai.ObjectID) []Depth) (*Flows,
 // Close closes the descriptor that New made.
 func (f *Flows) Close() error { return unix.Close(f.wake) }
 
-// Configure has queues watched from now on, and others no longer; nil: none.
+// Configure has queues watched from now on, and only these; nil: all are left alone.
 func (f *Flows) Configure(c *Config) { f.settings.Store(c) }
 
 // Unproven returns why the estimates cannot be relied on; "": they can.
@@ -146,8 +146,8 @@ func (f *Flows) Run(ctx context.Context) error {
 	}
 }
 
-// round reads each queue once, and returns the interval until the next one; 0: no queue is
-// watched.
+// round reads each queue once, and returns the interval until the next one; 0: all queues are
+// left alone.
 func (f *Flows) round(ctx context.Context, clocks map[sai.ObjectID]*sampled.Clock) (next time.Duration) {
 	c := f.settings.Load()
 	if c == nil || len(c.Queues) == 0 {

@@ -67,7 +67,7 @@ func (f *flow) octets() uint64 {
 // queue is a queue with its flows.
 type queue struct {
 	sampled.Queue[*flow]
-	read reading // the last one; at 0: there was none
+	read reading // the last one; at 0: this is the first
 	took int64   // ns between that and the one before
 	of   map[*flow]struct{}
 }

@@ -118,7 +118,7 @@ func (g *Guard) exclusionFile() string { return g.c.Files + "-sai.json" }
 func (g *Guard) NoExtension() bool { return g.noExtension != "" }
 
 // Avoid returns the calls that [sai.Library] leaves out, by their text without ids. The
-// map is shared, and fixed once NewGuard returned. [sai.Query] stands for all calls of
+// map is shared, and fixed once NewGuard returned. [sai.Query] means all calls of
 // that name.
 func (g *Guard) Avoid() map[string]bool { return g.avoid }
 
