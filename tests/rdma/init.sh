@@ -1,4 +1,5 @@
 #!/bin/busybox sh
+# shellcheck shell=dash
 # SPDX-License-Identifier: Apache-2.0
 # The first process of a guest. It loads the modules, and runs the commands that come in by the
 # second serial port, a line each. Its answer is a line "done STATUS OCTETS", and the output.
