@@ -119,7 +119,7 @@ func (l *lab) close() error {
 	err := l.stop()
 	for _, e := range []*end{l.a, l.b} {
 		if e != nil && e.guest != nil {
-			e.guest.close()
+			e.close()
 		}
 	}
 	if l.fabric != nil {

@@ -91,7 +91,7 @@ func interfaceIndex(name string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	request, err := unix.NewIfreq(name)
 	if err == nil {
 		err = unix.IoctlIfreq(fd, unix.SIOCGIFINDEX, request)

@@ -128,7 +128,7 @@ func (st *stage) buildLeafSpine(ctx context.Context, uplinks int, delayed bool, 
 }
 
 func (n *leafSpine) close() error {
-	err := n.Site.Close()
+	err := n.Close()
 	if n.fabric != nil {
 		err = errors.Join(err, n.fabric.Close())
 	}

@@ -74,7 +74,7 @@ func (c *core) receivePPFC(now int64, m *packetio.Message) {
 		c.counters.PPFCUnverified += unverified(m, g.Mark)
 		k := enforce.PPFCKey(ppfc, e.Src)
 		c.targets = c.targets[:0]
-		at := target{sai.Null, sessionOf(ppfc)}
+		at := target{sai.Null, sessionOf(ppfc.Source, ppfc.Destination, &ppfc.Flow)}
 		if ppfc.Flow.Form != notify.Ports || ppfc.Flow.Protocol == protocolTCP || ppfc.Flow.Protocol == protocolUDP { // others have no ports
 			c.targets = append(c.targets, enforce.Target[target]{Flow: at, Rate: c.rateOf(now, at)})
 		}
@@ -99,14 +99,14 @@ func (c *core) receivePPFC(now int64, m *packetio.Message) {
 	}
 }
 
-// sessionOf returns the match of a PPFC's flow, for packets by any port.
-func sessionOf(m *notify.PPFC) sai.HoldMatch {
-	h := sai.HoldMatch{Kind: sai.HoldPair, Src: m.Source, Dst: m.Destination}
-	switch m.Flow.Form {
+// sessionOf returns the match of the flow of a PPFC, for packets by any port.
+func sessionOf(src, dst netip.Addr, flow *notify.FlowIdentifier) sai.HoldMatch {
+	h := sai.HoldMatch{Kind: sai.HoldPair, Src: src, Dst: dst}
+	switch flow.Form {
 	case notify.QPs:
-		h.Kind, h.Value = sai.HoldSession, m.Flow.DstQP
+		h.Kind, h.Value = sai.HoldSession, flow.DstQP
 	case notify.Ports:
-		h.Kind, h.Protocol, h.Value = sai.HoldTuple, m.Flow.Protocol, uint32(m.Flow.SrcPort)<<16|uint32(m.Flow.DstPort)
+		h.Kind, h.Protocol, h.Value = sai.HoldTuple, flow.Protocol, uint32(flow.SrcPort)<<16|uint32(flow.DstPort)
 	}
 	return h
 }

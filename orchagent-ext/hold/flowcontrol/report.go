@@ -126,6 +126,10 @@ func (c *core) fill(now int64, r *Report) {
 		h := Hold{
 			Kind: d.Kind, Index: d.Port, From: d.From, Queue: uint8(d.Queue), Stream: d.Stream,
 			Keep: d.Keep, Since: d.Since, Until: d.Until, Refreshes: d.Refreshes, Ignored: d.Ignored,
+			Source: d.Source, Destination: d.Destination,
+		}
+		if d.Kind == notify.KindPPFC { // also of one that is ignored, and has no flow any more
+			h.Match = sessionOf(d.Source, d.Destination, &d.Flow)
 		}
 		if len(flows) > 0 {
 			h.Port, h.Match = flows[0].port, flows[0].match

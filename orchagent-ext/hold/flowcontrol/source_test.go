@@ -481,6 +481,11 @@ func TestLimitsAreOfTheirKind(t *testing.T) {
 	if n := &f.core.counters; len(f.holds) != 0 || n.PPFCWatchdog != 1 || n.Watchdog != 0 || n.CNPSent != 2 || n.CNPPoliced != 5 {
 		t.Errorf("holds %v; %+v", f.holds, n)
 	}
+	r := newReport()
+	f.core.fill(f.now, r)
+	if len(r.Holds) != 1 || !r.Holds[0].Ignored || r.Holds[0].Source != source || r.Holds[0].Destination != sink || r.Holds[0].Match.Value != qps.DstQP {
+		t.Errorf("the ignored hold is reported as %+v", r.Holds)
+	}
 	c = telling()
 	c.Send, c.PPFC.Send = Rate{PerSecond: 1, Burst: 1}, Rate{PerSecond: 1, Burst: 3}
 	f = newFake(t, c)

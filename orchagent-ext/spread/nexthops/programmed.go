@@ -167,7 +167,7 @@ func (g *Group) inSwitchOrder(programmed []Programmed, err error) *Group {
 	return &is
 }
 
-// ErrAdaptive: the switch itself places the flows of a group.
+// ErrAdaptive means that the switch itself places the flows of a group.
 var ErrAdaptive = errors.New("the switch chooses among these next hops by their load")
 
 // WithoutAdaptive returns groups less those that the switch balances by load: an entry that
