@@ -54,7 +54,7 @@ func hogs(ctx context.Context, st *stage) (*result, error) {
 	l := burstLoad{period: 100 * time.Millisecond, burst: 40 * time.Millisecond, uplinks: 4, hogs: true}
 	r, err := l.run(ctx, st)
 	if r != nil {
-		r.bars = []bar{inOrder}
+		r.Lost, r.bars = r.Drops, []bar{lossless, inOrder} // without a hold, any packet counts
 	}
 	return r, err
 }
@@ -336,7 +336,7 @@ func churn(ctx context.Context, st *stage) (r *result, err error) {
 	zero := make([]uint64, len(sizes))
 	s := between(mark{flows: zero, paths: first}, mark{flows: sizes, paths: last}, []float64{1, 1, 1, 1})
 	if r, err = n.outcome(ctx, g, frames, &s, 1); r != nil {
-		r.bars = []bar{inOrder}
+		r.Lost, r.bars = r.Drops, []bar{lossless, inOrder} // without a hold, any packet counts
 	}
 	return r, err
 }

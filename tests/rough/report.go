@@ -23,7 +23,7 @@ type report struct {
 // for it nor measured it.
 type result struct {
 	Name          string   `json:"name"`
-	Lost          *int     `json:"lost,omitempty"`            // packets of held flows that did not arrive
+	Lost          *int     `json:"lost,omitempty"`            // packets of held flows that did not arrive; where none is held, of all
 	Reordered     *int     `json:"reordered,omitempty"`       // packets that arrived after one with a later PSN
 	TooLong       *int     `json:"too_long,omitempty"`        // of late packets those that were under way longer than idle_us: the machine held them up
 	Drops         *int     `json:"drops,omitempty"`           // packets of all flows that did not arrive
