@@ -204,7 +204,7 @@ func (l *loop) turn() error {
 	}
 	timeout := unix.NsecToTimespec(wait)
 	if _, err := unix.Ppoll(fds, &timeout, nil); err != nil && !errors.Is(err, unix.EINTR) {
-		return fmt.Errorf("wait in the fast lane: %w", err)
+		return fmt.Errorf("wait for events of flow control: %w", err)
 	}
 	if l.fds[0].Revents != 0 {
 		l.asked()

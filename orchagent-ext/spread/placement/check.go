@@ -27,7 +27,7 @@ const (
 // hash labels. Ten good ones in a row, or SetGroup, end that.
 func (t *Table) Check(sent []uint64) error {
 	if len(sent) != len(t.members) {
-		return fmt.Errorf("place: counters of %d members, and the group has %d", len(sent), len(t.members))
+		return fmt.Errorf("placement: counters of %d members, and the group has %d", len(sent), len(t.members))
 	}
 	var predicted, missing, more uint64
 	for m, p := range t.predicted {

@@ -186,16 +186,16 @@ func (t *Table) Tune(cfg Config) {
 // An error leaves the table as it was.
 func (t *Table) SetGroup(model ecmp.Model, members []Member) (rerouted int, err error) {
 	if model == nil {
-		return 0, errors.New("place: no model")
+		return 0, errors.New("placement: no model")
 	}
 	names := map[string]bool{}
 	weight := 0.0
 	for i, m := range members {
 		if !(m.Weight >= 0 && m.Weight <= 1e18) {
-			return 0, fmt.Errorf("place: member %d (%s) has weight %v: a number of 0 or more is possible", i, m.Name, m.Weight)
+			return 0, fmt.Errorf("placement: member %d (%s) has weight %v: a number of 0 or more is possible", i, m.Name, m.Weight)
 		}
 		if names[m.Name] {
-			return 0, fmt.Errorf("place: two members are called %q", m.Name)
+			return 0, fmt.Errorf("placement: two members are called %q", m.Name)
 		}
 		names[m.Name] = true
 		weight += m.Weight
