@@ -97,7 +97,8 @@ func TestImageLivesThroughItsLife(t *testing.T) {
 	if err := config.Write(t.Context(), sonicdb.Change{Row: port}); err != nil {
 		t.Fatal(err)
 	}
-	cli := func(line string) string { return d.cli(redis.Socket, etc, line) }
+	beside := t.TempDir() // files of the commands on the host
+	cli := func(line string) string { return d.cli(redis.Socket, beside, line) }
 	cli("config sluice port set Ethernet0 --role edge")
 	cli("config sluice flow-label set --admin-state enabled --manage-switch-hash true")
 

@@ -97,7 +97,7 @@ class Switch:
     def _load(root, name):
         """Loads the plugin from where SONiC installs it."""
         path = os.path.join(root, name, 'plugins', 'sluice.py')
-        os.makedirs(os.path.dirname(path))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         shutil.copy(os.path.join(HERE, '..', 'sluice.py'), path)
         spec = importlib.util.spec_from_file_location(name + '_sluice', path)
         module = importlib.util.module_from_spec(spec)
