@@ -22,7 +22,6 @@ import (
 // newTechsupportCommand returns `sluice techsupport`.
 func newTechsupportCommand() *cobra.Command {
 	var out string
-	var asJSON bool
 	var since time.Duration
 	cmd := &cobra.Command{
 		Use:   "techsupport",
@@ -41,14 +40,14 @@ container. It takes 30 s at most, and 10 MiB.`,
 		Example: `  sluice techsupport
   sluice techsupport --out techsupport.tar.gz --since 2h
   docker exec sluice start.sh sluice techsupport --out - > techsupport.tar.gz
-  sluice techsupport --json | jq '.parts[] | select(.name == "errors")'`,
+  sluice techsupport -o json | jq '.parts[] | select(.name == "errors")'`,
 		Args: exactly(),
 	}
 	flags := cmd.Flags()
 	dbs := addDatabases(flags)
 	flags.StringVar(&out, "out", "", "write an archive into this new file; - is standard output")
 	flags.DurationVar(&since, "since", 24*time.Hour, "how far back lines of the log are taken")
-	flags.BoolVar(&asJSON, "json", false, "JSON instead of text")
+	format := addFormat(flags, "one object")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if since <= 0 {
 			return errors.New("--since must be more than 0")
@@ -68,15 +67,15 @@ container. It takes 30 s at most, and 10 MiB.`,
 			},
 		})
 		switch {
-		case out == "" && asJSON:
-			return r.JSON(cmd.OutOrStdout())
+		case out == "" && format.Data():
+			return format.Encoder(cmd.OutOrStdout()).Encode(r)
 		case out == "":
 			return r.Text(cmd.OutOrStdout())
 		case out == "-":
-			return r.Archive(cmd.OutOrStdout(), asJSON)
+			return r.Archive(cmd.OutOrStdout(), *format)
 		default:
 			var packed bytes.Buffer
-			err := r.Archive(&packed, asJSON)
+			err := r.Archive(&packed, *format)
 			if err == nil {
 				err = writePrivate(out, &packed)
 			}

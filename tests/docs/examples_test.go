@@ -176,7 +176,7 @@ var examples = []example{
 		given: `printf '#!/bin/sh\n[ "$1 $2 $3" = "exec sluice start.sh" ] && shift 3 && exec "$@"\n' >/usr/local/bin/docker; chmod +x /usr/local/bin/docker`,
 		then:  "tar -tzf /tmp/here/techsupport.tar.gz | grep -q state.txt",
 	},
-	{text: `sluice techsupport --json | jq '.parts[] | select(.name == "errors")'`, then: `grep -q '"name": "errors"' /tmp/output; ` + endDaemon},
+	{text: `sluice techsupport -o json | jq '.parts[] | select(.name == "errors")'`, then: `grep -q '"name": "errors"' /tmp/output; ` + endDaemon},
 
 	{text: "sluice-gnmi", until: serves, then: endGNMI},
 	{text: "sluice-gnmi --cert C --key K --ca CA", run: "sluice-gnmi --cert server.pem --key server.key --ca clients-ca.pem", until: serves, then: endGNMI},

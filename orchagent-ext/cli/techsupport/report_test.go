@@ -20,7 +20,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 
+	"sluice/orchagent-ext/cli/output"
 	"sluice/yang/rows"
 )
 
@@ -126,7 +128,7 @@ func TestCollectReadsTheMachine(t *testing.T) {
 		t.Errorf("%s: %s", r.Host, v)
 	}
 	var text, object bytes.Buffer
-	if err := errors.Join(r.Text(&text), r.JSON(&object)); err != nil {
+	if err := errors.Join(r.Text(&text), output.JSON.Encoder(&object).Encode(r)); err != nil {
 		t.Fatal(err)
 	}
 	if all := text.String() + object.String(); strings.Contains(all, "hunter2") {
@@ -193,7 +195,7 @@ func TestReportHasABound(t *testing.T) {
 	c := machine(t, map[string]string{"var/log/syslog": strings.Repeat(line, 10000), "var/log/syslog.1": "sluice " + long}, all)
 	r := Collect(t.Context(), c)
 	var text, object bytes.Buffer
-	if err := errors.Join(r.Text(&text), r.JSON(&object)); err != nil {
+	if err := errors.Join(r.Text(&text), output.JSON.Encoder(&object).Encode(r)); err != nil {
 		t.Fatal(err)
 	}
 	for form, n := range map[string]int{"text": text.Len(), "JSON": object.Len()} {
@@ -217,9 +219,9 @@ func TestReportHasABound(t *testing.T) {
 // TestArchiveHasAFileAPart: a file a part, that gzip and tar can read.
 func TestArchiveHasAFileAPart(t *testing.T) {
 	r := Collect(t.Context(), machine(t, map[string]string{"proc/sys/kernel/hostname": "../leaf1"}, nil))
-	for _, asJSON := range []bool{false, true} {
+	for format, ending := range map[output.Format]string{output.Plain: ".txt", output.JSON: ".json", output.YAML: ".yaml"} {
 		var packed bytes.Buffer
-		if err := r.Archive(&packed, asJSON); err != nil {
+		if err := r.Archive(&packed, format); err != nil {
 			t.Fatal(err)
 		}
 		unzipped, err := gzip.NewReader(&packed)
@@ -236,14 +238,14 @@ func TestArchiveHasAFileAPart(t *testing.T) {
 				t.Fatal(err)
 			}
 			content, err := io.ReadAll(files)
-			if err != nil || len(content) == 0 || asJSON && !json.Valid(content) {
+			if err != nil || len(content) == 0 || format.Data() && yaml.Unmarshal(content, new(map[string]any)) != nil || format == output.JSON && !json.Valid(content) {
 				t.Errorf("%s: %v: %q", h.Name, err, content)
 			}
 			names = append(names, h.Name)
 		}
 		var want []string
 		for _, s := range sources() {
-			want = append(want, "sluice-techsupport-..-leaf1-20261121-120000/"+s.name+map[bool]string{false: ".txt", true: ".json"}[asJSON])
+			want = append(want, "sluice-techsupport-..-leaf1-20261121-120000/"+s.name+ending)
 		}
 		if diff := cmp.Diff(want, names); diff != "" {
 			t.Error(diff)

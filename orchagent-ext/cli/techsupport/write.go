@@ -6,7 +6,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/orchagent-ext/cli/output"
 	"sluice/yang/text"
 )
 
@@ -32,30 +32,19 @@ func (r *Report) Text(w io.Writer) error {
 	return err
 }
 
-// JSON writes the report as one object.
-func (r *Report) JSON(w io.Writer) error {
-	encoded, err := json.Marshal(r)
-	if err == nil {
-		_, err = w.Write(append(text.JSON(encoded), '\n'))
-	}
-	return err
-}
-
-// Archive writes the report as a gzipped tar of one file a part, as text or as
-// JSON, in a folder of the archive's name.
-func (r *Report) Archive(w io.Writer, asJSON bool) error {
+// Archive writes the report as a gzipped tar of one file a part, as text, or as data where
+// the format is JSON or YAML, in a folder of the archive's name.
+func (r *Report) Archive(w io.Writer, format output.Format) error {
 	packed := gzip.NewWriter(w)
 	files := tar.NewWriter(packed)
 	for _, p := range r.Parts {
 		var b bytes.Buffer
 		ending := ".txt"
-		if asJSON {
-			ending = ".json"
-			encoded, err := json.Marshal(p)
-			if err != nil {
+		if format.Data() {
+			ending = "." + string(format)
+			if err := format.Encoder(&b).Encode(p); err != nil {
 				return err
 			}
-			b.Write(append(text.JSON(encoded), '\n'))
 		} else {
 			fmt.Fprintf(&b, "%s: %s\n", p.Name, p.About)
 			p.text(&b)
