@@ -19,6 +19,7 @@ import (
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/flows/health"
+	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/wire/roce"
 )
 
@@ -223,7 +224,7 @@ const nsPerUs = 1e3
 
 // newQuantiles returns the figures of a histogram in units of unit; nil for a direction
 // without one.
-func newQuantiles(h *health.Histogram, unit float64) *quantiles {
+func newQuantiles(h *histogram.Coarse, unit float64) *quantiles {
 	if h == nil {
 		return nil
 	}

@@ -124,14 +124,6 @@ func (t *Table) Next() (at int64, ok bool) {
 	return t.ends[0].rate.Until, true
 }
 
-// Mbps returns the rate in force for a queue pair; 0: unlimited.
-func (t *Table) Mbps(of QueuePair) uint32 {
-	if p := t.pairs[of]; p != nil {
-		return p.rate.Mbps
-	}
-	return 0
-}
-
 // drop removes the advice that has expired.
 func (p *pair) drop(now int64) {
 	kept := p.advice[:0]

@@ -104,3 +104,11 @@ func TestTableAgreesWithAList(t *testing.T) {
 		}
 	})
 }
+
+// Mbps returns the rate in force for a queue pair; 0: unlimited.
+func (t *Table) Mbps(of QueuePair) uint32 {
+	if p := t.pairs[of]; p != nil {
+		return p.rate.Mbps
+	}
+	return 0
+}

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"sluice/orchagent-ext/host/clock"
 )
 
 // Netdev is the source of the packets that the switch gives to the CPU on the netdevs of
@@ -32,7 +34,9 @@ type Netdev struct {
 	ports atomic.Pointer[map[uint32]string] // names by interface index
 	why   atomic.Uint32                     // of what comes by the netdevs
 
-	bucket bucket // of all packets that it returns
+	rate    atomic.Pointer[clock.Rate] // of all packets that it returns; nil: all pass
+	tokens  clock.Bucket
+	policed atomic.Uint64 // packets above the rate
 
 	// OpenSamples opens a socket of which each datagram is a message of psample, in place of
 	// the kernel's; nil: the kernel's. It is set before Sampled is called.
@@ -170,10 +174,12 @@ func (s *Netdev) SetWhy(w Why) { s.why.Store(uint32(w)) }
 
 // SetRate limits the source to rate packets a second, and burst at once. It may be called
 // from any goroutine.
-func (s *Netdev) SetRate(rate, burst uint32) { s.bucket.set(rate, burst) }
+func (s *Netdev) SetRate(rate, burst uint32) {
+	s.rate.Store(&clock.Rate{PerSecond: rate, Burst: burst})
+}
 
 // Policed is how many packets were more than that.
-func (s *Netdev) Policed() uint64 { return s.bucket.dropped.Load() }
+func (s *Netdev) Policed() uint64 { return s.policed.Load() }
 
 // Sampled reports whether the samples of SONiC's sFlow are received, too. It may be
 // called while a Receive is under way, from one goroutine.

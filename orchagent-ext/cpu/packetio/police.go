@@ -11,13 +11,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/wire/notify"
 )
 
 // MessageRate is how many messages a port may send. The zero value lets all pass.
-type MessageRate struct {
-	PerSecond, Burst uint32 // messages
-}
+type MessageRate = clock.Rate
 
 // messageRates are the rates of a policer.
 type messageRates struct {

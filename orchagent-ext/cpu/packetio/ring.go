@@ -25,7 +25,7 @@ func (s *Netdev) Receive(ctx context.Context, frames []Frame) (int, error) {
 		if ports := s.ports.Load(); ports != nil && s.listening.Load() {
 			n += s.samples.Load().take(frames[n:], *ports)
 		}
-		n = s.bucket.take(n, time.Now())
+		n = s.police(n, time.Now())
 		if err := ctx.Err(); err != nil || n > 0 {
 			return n, err
 		}
@@ -37,6 +37,19 @@ func (s *Netdev) Receive(ctx context.Context, frames []Frame) (int, error) {
 			return 0, err
 		}
 	}
+}
+
+// police returns how many of n packets pass at a time, the first of them, and counts the others.
+//
+//conformance:draft-lin/dos
+func (s *Netdev) police(n int, now time.Time) int {
+	rate := s.rate.Load()
+	if rate == nil {
+		return n
+	}
+	pass := s.tokens.Take(*rate, n, now.UnixNano())
+	s.policed.Add(uint64(n - pass))
+	return pass
 }
 
 // follow makes the end of a context end waits, too.

@@ -11,6 +11,7 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/hold/enforce"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/switch/engine"
@@ -50,14 +51,14 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 		DroppedPoliced: &c.Policed, DroppedLate: &c.Late, DroppedUnknownStream: &c.UnknownStream, DroppedOff: &c.Off, DroppedFull: &n.full,
 	}
 	n.received(set, pfcm, notify.KindPFCM, c.Received, c.Sender, c.RefusedFor)
-	times(set, pfcm, map[string]*flowcontrol.Histogram{"reaction": &n.report.Reaction, "enforce": &n.report.Enforce, "release_error": &n.report.Release})
+	times(set, pfcm, map[string]*histogram.Fine{"reaction": &n.report.Reaction, "enforce": &n.report.Enforce, "release_error": &n.report.Release})
 	ppfc := &telemetry.NotifyStats{
 		Sent: &c.PPFCSent, SendFailed: &c.PPFCFailed, TxPoliced: &c.PPFCPoliced, NoGateway: &c.NoGateway, NoRouterId: &c.NoRouterID, Obeyed: &c.PPFCObeyed, Watchdog: &c.PPFCWatchdog, Unverified: &c.PPFCUnverified,
 		Held: &c.PPFCOutcome[enforce.Held], Refreshed: &c.PPFCOutcome[enforce.Refreshed], Full: &c.PPFCOutcome[enforce.Full], Ignored: &c.PPFCOutcome[enforce.Ignored],
 		QpUnknown: &c.ClientQPUnknown, DroppedPoliced: &c.PPFCReceivePoliced, DroppedLate: &c.PPFCLate, DroppedOff: &c.PPFCOff, DroppedNotServed: &c.PPFCNotServed, DroppedUnknownStream: &c.PPFCUnknown,
 	}
 	n.received(set, ppfc, notify.KindPPFC, c.PPFCReceived, c.PPFCSender, func(r notify.Reason) uint64 { return c.PPFCRefused[r] })
-	times(set, ppfc, map[string]*flowcontrol.Histogram{"reaction": &n.report.PPFCReaction, "enforce": &n.report.PPFCEnforce})
+	times(set, ppfc, map[string]*histogram.Fine{"reaction": &n.report.PPFCReaction, "enforce": &n.report.PPFCEnforce})
 	advice := &telemetry.NotifyStats{
 		Sent: &c.AdviceSent, SendFailed: &c.AdviceFailed, NotAllowed: &c.AdviceNotAllowed, QpUnknown: &c.AdviceQPUnknown, Full: &c.LimitedFull, NoRouterId: &c.AdviceNoRouterID, NotFollowing: &c.AdviceNotFollowing, TxPoliced: &c.AdvicePoliced,
 	}
@@ -90,11 +91,11 @@ func (n *notifications) received(set fill, row *telemetry.NotifyStats, k notify.
 	row.Received = &total
 }
 
-// times adds measured times, in µs.
-func times(set fill, row *telemetry.NotifyStats, measured map[string]*flowcontrol.Histogram) {
+// times adds measured times, in µs; the histograms have them in ns.
+func times(set fill, row *telemetry.NotifyStats, measured map[string]*histogram.Fine) {
 	for name, h := range measured {
-		set(row, name+"_us_n", fmt.Sprint(h.N))
-		for suffix, d := range map[string]time.Duration{"p50": h.Quantile(.5), "p99": h.Quantile(.99), "p999": h.Quantile(.999), "max": h.Max} {
+		set(row, name+"_us_n", fmt.Sprint(h.Count))
+		for suffix, d := range map[string]uint64{"p50": h.UpperQuantile(.5), "p99": h.UpperQuantile(.99), "p999": h.UpperQuantile(.999), "max": h.Max} {
 			set(row, name+"_us_"+suffix, fmt.Sprintf("%.1f", float64(d)/1e3))
 		}
 	}

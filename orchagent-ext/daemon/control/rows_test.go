@@ -42,7 +42,7 @@ func encoded[S ygot.GoStruct](t *testing.T, all []S) []rows.Row {
 func TestRowsAreOfTheModel(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	report := &flowcontrol.Report{}
-	report.Reaction.Add(100 * time.Microsecond)
+	report.Reaction.Add(100_000)
 	n := notifications{
 		report: report, bad: func(notify.Kind, notify.Reason) uint64 { return 1 }, dropped: func(notify.Kind, packetio.Dropped) uint64 { return 2 },
 		policed: func(notify.Kind) uint64 { return 3 },

@@ -2,7 +2,10 @@
 
 package health
 
-import "sluice/orchagent-ext/wire/roce"
+import (
+	"sluice/orchagent-ext/flows/histogram"
+	"sluice/orchagent-ext/wire/roce"
+)
 
 // MaxBurst is the largest number of packets that ObserveBurst takes at once.
 const MaxBurst = 64
@@ -14,7 +17,7 @@ type burst struct {
 	// other: whose requests the packet answers; nil: not known
 	other [MaxBurst]*Direction
 	// histograms: that the packet adds to, most likely; nil: none
-	histograms [MaxBurst]*Histogram
+	histograms [MaxBurst]*histogram.Coarse
 	sum        uint64 // keeps the compiler from leaving loads out
 }
 
@@ -69,7 +72,7 @@ func (t *Table) fetch(packets []roce.Packet, seen []Seen) {
 			b.histograms[i] = d.RTT
 		}
 		if h := b.histograms[i]; h != nil {
-			sum += uint64(h.buckets[bucket(h.Max)])
+			sum += h.Fetch()
 		}
 	}
 	b.sum = sum

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/wire/roce"
 )
 
@@ -66,7 +67,7 @@ func figures(table *Table) (all []told) {
 	for d := range table.All() {
 		one := told{Key: d.Key, Counters: d.Counters}
 		for _, h := range []struct {
-			from *Histogram
+			from *histogram.Coarse
 			to   *[]uint64
 		}{{d.RTT, &one.RTT}, {d.Sizes, &one.Sizes}} {
 			if h.from != nil {

@@ -4,6 +4,7 @@ package health
 
 import (
 	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/wire/roce"
 )
 
@@ -95,10 +96,10 @@ type Direction struct {
 
 	// the fourth line
 	// RTT: ns from a request to its acknowledgement; nil: none was seen
-	RTT *Histogram
+	RTT *histogram.Coarse
 	// Sizes: octets of messages that were sent; nil: none was seen whole
-	Sizes   *Histogram
-	sizes   *Histogram // for Sizes; nil: it is made when it is needed
+	Sizes   *histogram.Coarse
+	sizes   *histogram.Coarse // for Sizes; nil: it is made when it is needed
 	rest    *rest
 	message message
 	orphan  message

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/wire/roce"
 )
 
@@ -47,9 +48,9 @@ func (w *want) check(t *testing.T, what string, d *Direction, times bool) {
 	if diff := cmp.Diff(w.Counters, d.Counters); diff != "" {
 		t.Errorf("%s: done (-), told (+):\n%s", what, diff)
 	}
-	compare := func(name string, values []uint64, h *Histogram) {
+	compare := func(name string, values []uint64, h *histogram.Coarse) {
 		if h == nil {
-			h = new(Histogram)
+			h = new(histogram.Coarse)
 		}
 		slices.Sort(values)
 		sum := uint64(0)
@@ -206,24 +207,5 @@ func TestAnswersBeforeTheirPeerIsKnown(t *testing.T) {
 		if d.Stalls != 0 || d.RTT != nil && d.RTT.Max > 1e6 {
 			t.Errorf("%+v", d.Counters)
 		}
-	}
-}
-
-func TestQuantiles(t *testing.T) {
-	var h Histogram
-	if h.Quantile(0.5) != 0 {
-		t.Error("an empty one has a quantile")
-	}
-	for v := range uint64(16) { // below 16 each is exact
-		h.Add(v)
-	}
-	for i := range uint64(16) {
-		if got := h.Quantile(float64(i) / 15); got != i {
-			t.Errorf("quantile %d of 15: %d", i, got)
-		}
-	}
-	h.Add(1 << 63)
-	if h.Max != 1<<63 || h.Quantile(1) < 1<<35 {
-		t.Errorf("max %d, quantile %d", h.Max, h.Quantile(1))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/wire/roce"
 )
 
@@ -70,9 +71,9 @@ type Table struct {
 	changes uint32 // how many directions came
 	burst   burst
 
-	free       []Direction // memory for directions to come
-	rests      []rest      // theirs
-	sizes      []Histogram // theirs; nil: each is made when it is needed
+	free       []Direction        // memory for directions to come
+	rests      []rest             // theirs
+	sizes      []histogram.Coarse // theirs; nil: each is made when it is needed
 	unfollowed uint64
 }
 
@@ -96,7 +97,7 @@ func NewTable(c Config) *Table {
 		t.all = make([]*Direction, 0, c.Capacity)
 		t.slots = make([]*Direction, c.Reserve)
 		t.reserve(c.Capacity)
-		t.sizes = make([]Histogram, c.Capacity)
+		t.sizes = make([]histogram.Coarse, c.Capacity)
 	}
 	return t
 }
@@ -237,7 +238,7 @@ func (t *Table) insert(k *Key, now int64) *Direction {
 			requests: sequence{holes: d.requests.holes}, responses: sequence{holes: d.responses.holes},
 		}
 		if d.sizes != nil {
-			*d.sizes = Histogram{}
+			*d.sizes = histogram.Coarse{}
 		}
 	}
 	d.Key, d.untimed = *k, t.config.Untimed

@@ -152,13 +152,6 @@ func (g *Global) ID(k flow.Key) (id uint16, ok bool) {
 	return f.id, true
 }
 
-// Valid reports whether a flow of this node has the Stream ID now. It returns at once.
-func (g *Global) Valid(id uint16) bool {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	return g.claims.byID[id] != nil && g.clock() < g.deadline
-}
-
 // Err returns the reason why the node lacks a lease, and so a valid Stream ID; nil with a
 // lease, and while the first request is under way. It returns at once.
 func (g *Global) Err() error {

@@ -318,3 +318,10 @@ func TestIDIsCheap(t *testing.T) {
 		t.Errorf("a flow that has id 6: %d %v", got, err)
 	}
 }
+
+// Valid reports whether a flow of this node has the Stream ID now. It returns at once.
+func (g *Global) Valid(id uint16) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.claims.byID[id] != nil && g.clock() < g.deadline
+}

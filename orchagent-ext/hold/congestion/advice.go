@@ -128,7 +128,3 @@ func (a *Advice) Tell(now int64, rate uint32, p *Pace) bool {
 	a.rate, a.at = rate, now
 	return true
 }
-
-// Due returns the time (ns) at which Tell is to be called again although the rate is the
-// same; ok is false for a sender before its first advice.
-func (a *Advice) Due(p *Pace) (at int64, ok bool) { return a.at + p.refresh(), a.rate != 0 }

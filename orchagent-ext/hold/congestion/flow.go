@@ -39,9 +39,6 @@ type Flow struct {
 // one since.
 func (f *Flow) Congested() bool { return f.congested }
 
-// Depth returns the depth that decides, in octets: averaged if the threshold says so.
-func (f *Flow) Depth() uint64 { return uint64(f.depth) }
-
 // Octets returns the octets that the flow keeps in the queue since the last
 // observation.
 func (f *Flow) Octets() uint64 { return uint64(f.octets) }

@@ -218,8 +218,8 @@ func TestSignals(t *testing.T) {
 			if stopped != f.Congested() {
 				t.Fatalf("stopped %v, congested %v", stopped, f.Congested())
 			}
-			if th.Average == 0 && f.Depth() != depth {
-				t.Fatalf("depth %d, want %d", f.Depth(), depth)
+			if th.Average == 0 && uint64(f.depth) != depth {
+				t.Fatalf("depth %d, want %d", uint64(f.depth), depth)
 			}
 		}
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {

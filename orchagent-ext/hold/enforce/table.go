@@ -53,12 +53,6 @@ const (
 	NumOutcomes = iota
 )
 
-// Label is the outcome as one lower-case word, for counters. Values of metrics' labels
-// are these words, so they stay the same between versions.
-func (o Outcome) Label() string {
-	return [...]string{"told", "held", "refreshed", "ended", "unknown", "full", "ignored"}[o]
-}
-
 // MinRate is the least rate that a reduction leaves, in bit/s: a percentage of a slow
 // flow's rate would otherwise stop it.
 const MinRate = 1_000_000

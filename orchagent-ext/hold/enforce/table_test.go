@@ -465,3 +465,8 @@ func TestAgainstReference(t *testing.T) {
 		})
 	})
 }
+
+// Label is the outcome as one lower-case word.
+func (o Outcome) Label() string {
+	return [...]string{"told", "held", "refreshed", "ended", "unknown", "full", "ignored"}[o]
+}

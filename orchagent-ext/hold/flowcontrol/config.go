@@ -9,6 +9,7 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/hold/congestion"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
 	sai "sluice/sai-shim"
@@ -41,9 +42,7 @@ type Library interface {
 }
 
 // Rate bounds messages; the zero value is unlimited.
-type Rate struct {
-	PerSecond, Burst uint32
-}
+type Rate = clock.Rate
 
 // Config has the operator's settings and the state of the ports. It is immutable once it
 // was passed to [Task.Configure].
@@ -140,11 +139,11 @@ func newSettings(c *Config) *settings {
 
 // Messages returns the filter of received messages for a configuration.
 func (c *Config) Messages() *packetio.MessageConfig {
-	m := &packetio.MessageConfig{Codes: c.Codes, PFCMMark: c.Mark, PFCMRate: packetio.MessageRate(c.ReceiveBySource)}
+	m := &packetio.MessageConfig{Codes: c.Codes, PFCMMark: c.Mark, PFCMRate: c.ReceiveBySource}
 	if c.Ingress != nil {
 		m.PPFCMark, m.PPFCPeers = c.Ingress.Mark, c.Ingress.Peers
 		m.PPFCTo = [2]netip.Addr{c.Router4, c.Router6}
-		m.PPFCRate, m.PPFCRateBySource = packetio.MessageRate(c.Ingress.Receive), packetio.MessageRate(c.Ingress.ReceiveBySource)
+		m.PPFCRate, m.PPFCRateBySource = c.Ingress.Receive, c.Ingress.ReceiveBySource
 	}
 	for _, p := range c.Ports {
 		for _, a := range append([]netip.Addr{p.Neighbor}, p.Also[:]...) {
@@ -156,27 +155,13 @@ func (c *Config) Messages() *packetio.MessageConfig {
 	return m
 }
 
-// bucket is a token bucket. The zero value of its rate lets everything pass.
+// bucket limits messages to its rate.
 type bucket struct {
-	rate   Rate
-	tokens float64
-	filled int64 // ns; 0: it is full
+	rate Rate
+	clock.Bucket
 }
 
+// take reports whether a message passes now (ns).
+//
 //conformance:draft-yang/copp
-func (b *bucket) take(now int64) bool {
-	if b.rate.PerSecond == 0 {
-		return true
-	}
-	if b.filled == 0 {
-		b.tokens = float64(b.rate.Burst)
-	} else {
-		b.tokens = min(float64(b.rate.Burst), b.tokens+float64(b.rate.PerSecond)*float64(max(0, now-b.filled))/1e9)
-	}
-	b.filled = now
-	if b.tokens < 1 {
-		return false
-	}
-	b.tokens--
-	return true
-}
+func (b *bucket) take(now int64) bool { return b.Take(b.rate, 1, now) == 1 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/netip"
 
+	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/flows/rtt"
 	"sluice/orchagent-ext/hold/enforce"
 	"sluice/orchagent-ext/wire/notify"
@@ -100,9 +101,9 @@ type core struct {
 	// enforce from the PFCM received to the hold on the switch, error from the end of a
 	// hold to its release; the two of PPFC are likewise.
 	counters                 Counters
-	reaction, enforce, error Histogram
-	ppfcReaction             Histogram
-	ppfcEnforce              Histogram
+	reaction, enforce, error histogram.Fine
+	ppfcReaction             histogram.Fine
+	ppfcEnforce              histogram.Fine
 	lastErr                  error // why the switch refused a hold; nil once a hold has succeeded
 	lastErrAt                int64 // ns
 }
@@ -170,7 +171,7 @@ func (c *core) configure(now int64, s *settings) {
 	clear(c.limited)               // they are told again when they are seen again
 	for id, p := range s.members { // what a neighbor has used up stays so
 		if was := old.members[id]; was != nil {
-			p.bucket.tokens, p.bucket.filled = was.bucket.tokens, was.bucket.filled
+			p.bucket.Bucket = was.bucket.Bucket
 		}
 	}
 	c.retry(now, old)
@@ -248,7 +249,7 @@ func (c *core) step(now int64) {
 		c.check(now, h)
 	}
 	if at, ok := c.table.Next(); ok && at <= now {
-		c.error.Add(durationOf(now - at))
+		c.error.Add(elapsed(at, now))
 		c.changes = c.table.Expire(c.changes[:0], now)
 		c.apply(now, 0, false)
 	}

@@ -53,7 +53,7 @@ func TestDefaultSendRateRefreshesEveryHold(t *testing.T) {
 func TestDefaultReceiveRatesTakeWhatNeighborsSend(t *testing.T) {
 	m, threshold := defaults()
 	c := config()
-	c.Receive, c.ReceiveBySource, c.HoldLimit = Rate{*m.RxRate, *m.RxBurst}, perTenth(*m.RxRatePerSource), 0
+	c.Receive, c.ReceiveBySource, c.HoldLimit = Rate{PerSecond: *m.RxRate, Burst: *m.RxBurst}, perTenth(*m.RxRatePerSource), 0
 	f := newFake(t, c)
 	messages := uint64(0)
 	for range 2 * time.Second / (time.Duration(*threshold.DurationUs) * time.Microsecond) {

@@ -72,6 +72,10 @@ func (f *congested) place() *int { return &f.index }
 // durationOf returns ns as a duration.
 func durationOf(ns int64) time.Duration { return time.Duration(ns) }
 
+// elapsed returns the ns between two times; 0 where the second is before the first, as those of
+// two clocks may be.
+func elapsed(from, to int64) uint64 { return uint64(max(to-from, 0)) }
+
 // event takes an event of the switch.
 func (c *core) event(now int64, e *sai.FlowEvent) {
 	c.counters.Events++
@@ -286,7 +290,7 @@ func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
 	if c.message(p, f, action, us) {
 		f.said, f.until = true, now+int64(us)*int64(time.Microsecond)
 		if at != 0 && s == congestion.Stop {
-			c.reaction.Add(durationOf(c.clock() - at))
+			c.reaction.Add(elapsed(at, c.clock()))
 		}
 	}
 }

@@ -31,8 +31,8 @@ func TestCongestedFlowIsHeldUpstream(t *testing.T) {
 		if len(got) != 1 || got[0].port != uint32(up) || got[0].to != link(0x11) || got[0].pfcm != want {
 			t.Fatalf("%s: sent %+v, want %+v", form, got, want)
 		}
-		if q := f.core.reaction.Quantile(0.5); f.core.reaction.N != 1 || q < 50*time.Microsecond || q > 55*time.Microsecond {
-			t.Errorf("reaction %v of %d", q, f.core.reaction.N)
+		if q := time.Duration(f.core.reaction.UpperQuantile(0.5)); f.core.reaction.Count != 1 || q < 50*time.Microsecond || q > 55*time.Microsecond {
+			t.Errorf("reaction %v of %d", q, f.core.reaction.Count)
 		}
 		f.until(start + 45*ms)
 		if got = f.take(); len(got) != 2 || got[0].at != start+20*ms || got[1].at != start+40*ms || got[0].pfcm != want {

@@ -266,7 +266,7 @@ func (c *core) apply(now, at int64, room bool) (refused int) {
 			c.holdIs(now, nil)
 		}
 		if at != 0 && !over {
-			took := durationOf(c.clock() - at)
+			took := elapsed(at, c.clock())
 			if change.Flow.port == sai.Null { // whichever port: of a PPFC
 				c.ppfcEnforce.Add(took)
 			} else {

@@ -26,8 +26,8 @@ func TestHoldOfANeighbor(t *testing.T) {
 	if held(down1, 9) != start+40*ms || held(down2, 9) != start+40*ms || len(f.holds) != 2 {
 		t.Fatalf("holds %v", f.holds)
 	}
-	if q := f.core.enforce.Quantile(0.5); f.core.enforce.N != 2 || q < 20*time.Microsecond || q > 25*time.Microsecond {
-		t.Errorf("enforce %v of %d", q, f.core.enforce.N)
+	if q := time.Duration(f.core.enforce.UpperQuantile(0.5)); f.core.enforce.Count != 2 || q < 20*time.Microsecond || q > 25*time.Microsecond {
+		t.Errorf("enforce %v of %d", q, f.core.enforce.Count)
 	}
 	f.until(start + 30*ms)
 	f.receive(down1, pause(9, 40_000))
@@ -169,7 +169,7 @@ func TestMessagesOfAllAddressesOfANeighbor(t *testing.T) {
 //conformance:draft-yang/copp
 func TestStormIsPoliced(t *testing.T) {
 	c := config()
-	c.Receive, c.ReceiveBySource = Rate{10_000, 1000}, Rate{2000, 200}
+	c.Receive, c.ReceiveBySource = Rate{PerSecond: 10_000, Burst: 1000}, Rate{PerSecond: 2000, Burst: 200}
 	f := newFake(t, c)
 	for i := range 100_000 { // in a second
 		f.now += 10_000
@@ -315,8 +315,8 @@ func TestMessageWithoutATime(t *testing.T) {
 	msg := messagesOf(t, f)[0]
 	msg.At = 0
 	f.core.receiveMessage(f.now, &msg)
-	if len(f.holds) != 1 || f.core.enforce.N != 0 {
-		t.Errorf("holds %v, %d measured", f.holds, f.core.enforce.N)
+	if len(f.holds) != 1 || f.core.enforce.Count != 0 {
+		t.Errorf("holds %v, %d measured", f.holds, f.core.enforce.Count)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/flows/rtt"
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
@@ -16,12 +17,12 @@ type Report struct {
 	At       int64 // ns, CLOCK_MONOTONIC, as all times here
 	Counters Counters
 
-	Reaction Histogram // from the mark passed to the PFCM sent
-	Enforce  Histogram // from the PFCM received by the kernel to the hold on the switch
-	Release  Histogram // from the end of a hold to its release
+	Reaction histogram.Fine // from the mark passed to the PFCM sent
+	Enforce  histogram.Fine // from the PFCM received by the kernel to the hold on the switch
+	Release  histogram.Fine // from the end of a hold to its release
 
-	PPFCReaction Histogram // as Reaction, to the PPFC sent
-	PPFCEnforce  Histogram // as Enforce, from the PPFC received
+	PPFCReaction histogram.Fine // as Reaction, to the PPFC sent
+	PPFCEnforce  histogram.Fine // as Enforce, from the PPFC received
 
 	Flows []CongestedFlow // at most those that there is room for
 	Holds []Hold

@@ -104,7 +104,7 @@ func (p *PPFC) gateway(source netip.Addr) netip.Addr {
 // read.
 func (c *core) tellSource(now int64, f *congested, s congestion.Signal, at int64) {
 	if c.settings.PPFC != nil && f.src.IsValid() && c.tellGateway(now, f, s) && at != 0 && s == congestion.Stop {
-		c.ppfcReaction.Add(durationOf(c.clock() - at))
+		c.ppfcReaction.Add(elapsed(at, c.clock()))
 	}
 	if c.settings.Advice != nil && (s == congestion.Stop || s == congestion.Alarm) {
 		c.beginAdvice(now, f)

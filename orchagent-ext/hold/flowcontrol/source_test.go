@@ -142,8 +142,8 @@ func TestGatewayIsToldAsTheFlowFillsAndDrains(t *testing.T) {
 				t.Errorf("message %d: port %d, queue %d", i, m.CongestionPort, m.CongestionQID)
 			}
 		}
-		if f.core.ppfcReaction.N != 1 || f.core.reaction.N != 0 {
-			t.Errorf("the reaction is measured %d times, %d as PFCM's", f.core.ppfcReaction.N, f.core.reaction.N)
+		if f.core.ppfcReaction.Count != 1 || f.core.reaction.Count != 0 {
+			t.Errorf("the reaction is measured %d times, %d as PFCM's", f.core.ppfcReaction.Count, f.core.reaction.Count)
 		}
 		if f.core.counters.PPFCSent != 5 || len(f.sent) != 0 || len(f.core.congested) != 0 {
 			t.Errorf("counted %d; PFCM %d; %d flows left", f.core.counters.PPFCSent, len(f.sent), len(f.core.congested))
@@ -319,8 +319,8 @@ func TestGatewayHoldsTheFlowOfAPPFC(t *testing.T) {
 		if h := f.holds[at]; h.until != f.now+40*ms || h.rate != 0 {
 			t.Fatalf("%v: held %+v of %+v", tt.id.Form, h, f.holds)
 		}
-		if f.core.ppfcEnforce.N != 1 || f.core.enforce.N != 0 {
-			t.Errorf("%d times measured, %d as PFCM", f.core.ppfcEnforce.N, f.core.enforce.N)
+		if f.core.ppfcEnforce.Count != 1 || f.core.enforce.Count != 0 {
+			t.Errorf("%d times measured, %d as PFCM", f.core.ppfcEnforce.Count, f.core.enforce.Count)
 		}
 		f.until(f.now + 30*ms)
 		hold := stop
@@ -373,7 +373,7 @@ func TestGatewayRefusesPPFC(t *testing.T) {
 		t.Errorf("switched off: %+v", f.core.counters)
 	}
 	c = ingress(ClientNone)
-	c.Ingress.Receive = Rate{10, 3}
+	c.Ingress.Receive = Rate{PerSecond: 10, Burst: 3}
 	f = newFake(t, c)
 	for range 10 {
 		f.ppfcFrom(router6, gateway6, served)

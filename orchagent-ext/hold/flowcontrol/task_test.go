@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
@@ -112,7 +113,7 @@ func newNode(t *testing.T, at *fabric.Interface) *node {
 	}
 	c := config()
 	c.Ports = []Port{{Name: at.Name, Members: []sai.ObjectID{up}, Index: uint32(at.Index), Self: at.LinkLocal, Neighbor: at.Peer().LinkLocal, Notify: true, Speed: 100_000}}
-	c.Receive, c.ReceiveBySource = Rate{10_000, 1000}, Rate{10_000, 1000}
+	c.Receive, c.ReceiveBySource = Rate{PerSecond: 10_000, Burst: 1000}, Rate{PerSecond: 10_000, Burst: 1000}
 	if err := n.messages.Configure(c.Messages()); err != nil {
 		t.Fatal(err)
 	}
@@ -176,11 +177,11 @@ func TestTwoNodes(t *testing.T) {
 	if d == nil || u == nil {
 		t.Fatal("no report")
 	}
-	if d.Reaction.N < n || u.Enforce.N < n || d.Counters.Sent < 2*n || u.Counters.Obeyed < 2*n {
-		t.Errorf("reaction of %d, enforce of %d, sent %d, obeyed %d", d.Reaction.N, u.Enforce.N, d.Counters.Sent, u.Counters.Obeyed)
+	if d.Reaction.Count < n || u.Enforce.Count < n || d.Counters.Sent < 2*n || u.Counters.Obeyed < 2*n {
+		t.Errorf("reaction of %d, enforce of %d, sent %d, obeyed %d", d.Reaction.Count, u.Enforce.Count, d.Counters.Sent, u.Counters.Obeyed)
 	}
-	show := func(what string, h *Histogram) {
-		t.Logf("%s: n %d, p50 %v, p99 %v, p99.9 %v, max %v; real-time %v", what, h.N, h.Quantile(.5), h.Quantile(.99), h.Quantile(.999), h.Max, d.Realtime)
+	show := func(what string, h *histogram.Fine) {
+		t.Logf("%s: n %d, p50 %v, p99 %v, p99.9 %v, max %v; real-time %v", what, h.Count, time.Duration(h.UpperQuantile(.5)), time.Duration(h.UpperQuantile(.99)), time.Duration(h.UpperQuantile(.999)), time.Duration(h.Max), d.Realtime)
 	}
 	show("reaction", &d.Reaction)
 	show("enforce", &u.Enforce)
@@ -255,7 +256,7 @@ func TestStormOnTheWire(t *testing.T) {
 	t.Logf("%.0f messages a second, %d of %d found a socket full; the process used %.2f of a core, the sender included", float64(3*each)/took.Seconds(), lost, 3*each,
 		float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano())/float64(took))
 	show := upstream.Report().Enforce
-	t.Logf("enforce under the storm: n %d, p50 %v, p99 %v, max %v", show.N, show.Quantile(.5), show.Quantile(.99), show.Max)
+	t.Logf("enforce under the storm: n %d, p50 %v, p99 %v, max %v", show.Count, time.Duration(show.UpperQuantile(.5)), time.Duration(show.UpperQuantile(.99)), time.Duration(show.Max))
 }
 
 // spoof is a PFCM in a frame from an interface to its peer, with a source and hop limit,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clock waits for times that a context can cut short.
+// Package clock waits for times that a context can cut short, and limits rates by a clock that
+// is given.
 package clock
 
 import (

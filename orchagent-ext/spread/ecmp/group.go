@@ -106,10 +106,6 @@ func Resilient(buckets []uint16, n int) (*Group, error) {
 	return &Group{n: n, buckets: buckets}, nil
 }
 
-// Members is how many members the group has, the dead ones too. Choose returns numbers
-// below it.
-func (g *Group) Members() int { return g.n }
-
 // Choose returns the member for a hash of 31 bits; -1 if all members of the group are
 // dead. It is free of allocations.
 func (g *Group) Choose(hash uint32) int {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package packetio
+package clock
 
 import (
 	"testing"
 	"time"
 )
 
-// TestBucket: no more than the burst at once, and then the rate; a change is in
+// TestBucketPassesABurstAndThenItsRate: no more than the burst at once, and then the rate; a change is in
 // force at once, and a clock that goes back gives nothing.
-func TestBucket(t *testing.T) {
-	var b bucket
+func TestBucketPassesABurstAndThenItsRate(t *testing.T) {
+	var b Bucket
 	now := time.Unix(1000, 0)
-	dropped := uint64(0)
 	for i, tt := range []struct {
 		rate, burst uint32
 		after       time.Duration
@@ -31,14 +30,9 @@ func TestBucket(t *testing.T) {
 		{10, 5, 0, 64, 5}, // what it held above its new size is lost
 		{10, 5, -time.Hour, 64, 0},
 	} {
-		b.set(tt.rate, tt.burst)
 		now = now.Add(tt.after)
-		if got := b.take(tt.n, now); got != tt.want {
+		if got := b.Take(Rate{tt.rate, tt.burst}, tt.n, now.UnixNano()); got != tt.want {
 			t.Errorf("%d: %d of %d packets pass, want %d", i, got, tt.n, tt.want)
 		}
-		dropped += uint64(tt.n - tt.want)
-	}
-	if got := b.dropped.Load(); got != dropped {
-		t.Errorf("%d dropped, want %d", got, dropped)
 	}
 }
