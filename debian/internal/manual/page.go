@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// flagsFollow ends the description in the output of --help; the list that package flag
+// flagsFollow ends the description in the output of --help; the list that package pflag
 // prints comes after it.
 const flagsFollow = "\nFlags:\n"
 
@@ -58,30 +58,19 @@ func writeDescription(b *strings.Builder, description string) {
 	}
 }
 
-// writeFlags converts the output of PrintDefaults of package flag: " -NAME VALUE", then
-// lines behind a tab; the usage of a flag of one letter is in its own line.
+// writeFlags converts the list of flags of package pflag: "--NAME VALUE", spaces, its usage.
 func writeFlags(b *strings.Builder, flags string) error {
-	count := 0
 	for line := range strings.SplitSeq(strings.TrimRight(flags, "\n"), "\n") {
-		if flag, ok := strings.CutPrefix(line, "  -"); ok {
-			count++
-			flag, usage, _ := strings.Cut(flag, "\t")
-			flag, value, _ := strings.Cut(flag, " ")
-			fmt.Fprintf(b, ".TP\n\\fB\\-\\-%s\\fR", escape(flag))
-			if value != "" {
-				fmt.Fprintf(b, " \\fI%s\\fR", escape(value))
-			}
-			b.WriteString("\n")
-			if usage != "" {
-				b.WriteString(escape(usage) + "\n")
-			}
-			continue
+		flag, usage, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		name, value, _ := strings.Cut(flag, " ")
+		if !strings.HasPrefix(name, "--") {
+			return fmt.Errorf("line %q is no flag", line)
 		}
-		usage, ok := strings.CutPrefix(line, "    \t")
-		if !ok || count == 0 {
-			return fmt.Errorf("line %q is neither a flag nor what it is for", line)
+		fmt.Fprintf(b, ".TP\n\\fB%s\\fR", escape(name))
+		if value != "" {
+			fmt.Fprintf(b, " \\fI%s\\fR", escape(value))
 		}
-		b.WriteString(escape(usage) + "\n")
+		b.WriteString("\n" + escape(strings.TrimSpace(usage)) + "\n")
 	}
 	return nil
 }

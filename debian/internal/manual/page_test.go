@@ -16,12 +16,9 @@ const help = `some-d does a thing.
   some-d --all     all
 
 Flags:
-  -all
-    	do all of it
-    	and more
-  -file path
-    	path of C:\file (default "x")
-  -q	quiet
+      --all         do all of it
+      --file path   path of C:\file (default "x")
+      --q           quiet
 `
 
 func TestPageShowsDescriptionAndEachFlag(t *testing.T) {
@@ -47,7 +44,6 @@ some\-d does a thing.
 .TP
 \fB\-\-all\fR
 do all of it
-and more
 .TP
 \fB\-\-file\fR \fIpath\fR
 path of C:\efile (default "x")
@@ -66,8 +62,8 @@ func TestPageRefusesHelpOfAnotherForm(t *testing.T) {
 	for _, change := range [][2]string{
 		{"Flags:", "Options:"},
 		{"some-d does", "It does"},
-		{"  -all\n", ""},
-		{"    \tdo all", "do all"},
+		{"      --all", "-all"},
+		{"quiet\n", "quiet\nand more\n"},
 	} {
 		bad := strings.Replace(help, change[0], change[1], 1)
 		if bad == help {

@@ -8,7 +8,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,6 +21,7 @@ import (
 	"sluice/gnmi-server/paths"
 	"sluice/gnmi-server/server"
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/host/flags"
 	"sluice/orchagent-ext/host/logging"
 	"sluice/orchagent-ext/host/sandbox"
 	"sluice/yang/text"
@@ -75,28 +75,17 @@ type options struct {
 
 func parse(args []string, getenv func(string) string, stderr io.Writer) (*options, error) {
 	o := &options{}
-	f := flag.NewFlagSet("sluice-gnmi", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprint(stderr, help)
-		f.PrintDefaults()
-	}
-	or := func(name, fallback string) string {
-		if v := getenv(name); v != "" {
-			return v
-		}
-		return fallback
-	}
-	f.StringVar(&o.dbConfig, "db-config", or("SLUICE_DB_CONFIG", ""), sonicdb.ConfigUsage)
+	f := flags.New("sluice-gnmi", help, getenv, stderr)
+	f.StringVar(&o.dbConfig, "db-config", f.Or("SLUICE_DB_CONFIG", ""), sonicdb.ConfigUsage)
 	f.StringVar(&o.namespace, "namespace", "", "`asicN` on a switch of several ASICs")
 	f.StringVar(&o.listen, "listen", ":50070", "`address` for TLS, used if there is a certificate")
 	f.StringVar(&o.socket, "socket", "/var/run/sluice/gnmi.sock", "`path` of the unix socket, for its owner and group; empty: none")
 	f.StringVar(&o.plain, "insecure-loopback", "", "`address` on loopback for plain text: every local process may connect")
-	f.StringVar(&o.cert, "cert", or("SLUICE_GNMI_CERT", ""), "PEM `file` of the server's certificate (SLUICE_GNMI_CERT)")
-	f.StringVar(&o.key, "key", or("SLUICE_GNMI_KEY", ""), "PEM `file` of its key (SLUICE_GNMI_KEY)")
-	f.StringVar(&o.ca, "ca", or("SLUICE_GNMI_CA", ""), "PEM `file` of the CA that clients' certificates must be of (SLUICE_GNMI_CA)")
-	f.StringVar(&o.users, "users", or("SLUICE_GNMI_USERS", ""), fmt.Sprintf("`file` of NAME:HASH with hashes of bcrypt of cost %d to %d, as htpasswd -B -C %d makes it (SLUICE_GNMI_USERS)", auth.MinCost, auth.MaxCost, auth.MinCost))
-	f.StringVar(&o.policy, "policy", or("SLUICE_GNMI_POLICY", ""), "JSON `file` of who may read and write which paths; empty: every user all (SLUICE_GNMI_POLICY)")
+	f.StringVar(&o.cert, "cert", f.Or("SLUICE_GNMI_CERT", ""), "PEM `file` of the server's certificate (SLUICE_GNMI_CERT)")
+	f.StringVar(&o.key, "key", f.Or("SLUICE_GNMI_KEY", ""), "PEM `file` of its key (SLUICE_GNMI_KEY)")
+	f.StringVar(&o.ca, "ca", f.Or("SLUICE_GNMI_CA", ""), "PEM `file` of the CA that clients' certificates must be of (SLUICE_GNMI_CA)")
+	f.StringVar(&o.users, "users", f.Or("SLUICE_GNMI_USERS", ""), fmt.Sprintf("`file` of NAME:HASH with hashes of bcrypt of cost %d to %d, as htpasswd -B -C %d makes it (SLUICE_GNMI_USERS)", auth.MinCost, auth.MaxCost, auth.MinCost))
+	f.StringVar(&o.policy, "policy", f.Or("SLUICE_GNMI_POLICY", ""), "JSON `file` of who may read and write which paths; empty: every user all (SLUICE_GNMI_POLICY)")
 	f.StringVar(&o.stateFile, "state-file", "/var/lib/sluice/gnmi-commit.json", "`file` for what an unconfirmed commit takes back; empty: no such commits")
 	f.BoolVar(&o.reflection, "reflection", false, "serve gRPC's reflection")
 	f.IntVar(&o.maxMessage, "max-message", 4<<20, "largest request, in `octets`; those of all RPCs that are open have 8 times that, or 32 MiB where that is more")
@@ -112,9 +101,6 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.BoolVar(&o.version, "version", false, "print the version")
 	if err := f.Parse(args); err != nil {
 		return nil, err
-	}
-	if f.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected %q: everything is a flag, see --help", f.Arg(0))
 	}
 	return o, o.check()
 }
@@ -138,7 +124,7 @@ func (o *options) check() error {
 
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
 	o, err := parse(args, getenv, stderr)
-	if errors.Is(err, flag.ErrHelp) {
+	if errors.Is(err, flags.ErrHelp) {
 		return nil
 	}
 	if err != nil {

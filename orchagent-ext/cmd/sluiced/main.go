@@ -8,7 +8,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -16,6 +15,7 @@ import (
 
 	"sluice/orchagent-ext/daemon/process"
 	"sluice/orchagent-ext/host/files"
+	"sluice/orchagent-ext/host/flags"
 	"sluice/yang/text"
 )
 
@@ -27,7 +27,7 @@ func main() {
 	defer stop()
 	o, err := parse(os.Args[1:], os.Getenv, os.Stderr)
 	switch {
-	case errors.Is(err, flag.ErrHelp):
+	case errors.Is(err, flags.ErrHelp):
 		return
 	case err == nil && o == nil:
 		fmt.Println("sluiced", version)
