@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"net/netip"
+
+	"sluice/orchagent-ext/wire/notify"
+)
+
+// dataPriority is that of RDMA traffic in PFC frames, which is the usual one.
+const dataPriority = 3
+
+// codec passes each message through its bytes, as they are on the wire: what a receiver
+// obeys is what package notify decoded.
+type codec struct {
+	points notify.CodePoints
+	buf    []byte
+	packet notify.Packet
+
+	// What is sent, here so that it needs no allocation.
+	envelope notify.Envelope
+	outPFC   notify.PFC
+	outCNP   notify.CNP
+}
+
+// newCodec returns a codec with the default code points.
+func newCodec() codec {
+	return codec{points: notify.DefaultCodePoints(), buf: make([]byte, 0, 256)}
+}
+
+// pass encodes a message in the codec's envelope and decodes it; both ends are of this
+// package, so that an error is a fault of the code.
+func (c *codec) pass(m notify.Message) *notify.Packet {
+	var err error
+	if c.buf, err = notify.AppendFrame(c.buf[:0], m, &c.envelope, c.points); err == nil {
+		err = c.packet.Parse(c.buf, c.points)
+	}
+	if err != nil {
+		panic("network: a message of the simulation does not pass its codec: " + err.Error())
+	}
+	return &c.packet
+}
+
+// between sets the envelope for a message between two addresses.
+func (c *codec) between(kind notify.Kind, from, to netip.Addr) {
+	c.envelope = notify.DefaultEnvelope(kind)
+	c.envelope.Src, c.envelope.Dst = from, to
+}
+
+// pfc returns a PFC frame as it arrives. Quanta of 0 resume.
+func (c *codec) pfc(quanta uint16) *notify.PFC {
+	c.outPFC = notify.PFC{Enable: 1 << dataPriority}
+	c.outPFC.Quanta[dataPriority] = quanta
+	return &c.pass(&c.outPFC).PFC
+}
+
+// cnp returns the queue pair that a CNP between two hosts is for, as it arrives.
+func (n *Net) cnp(from, to int32, qp uint32) uint32 {
+	c := &n.codec
+	c.between(notify.KindCNP, n.topo.Address(int(from)), n.topo.Address(int(to)))
+	c.outCNP = notify.CNP{PKey: notify.DefaultPKey, DestQP: qp & 0xffffff}
+	return c.pass(&c.outCNP).CNP.DestQP
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"sluice/orchagent-ext/hold/dcqcn"
+	"sluice/orchagent-ext/sim/event"
+	"sluice/orchagent-ext/sim/topology"
+)
+
+// Times in ps.
+const (
+	Nanosecond  = int64(1000)
+	Microsecond = 1000 * Nanosecond
+	Millisecond = 1000 * Microsecond
+	Second      = 1000 * Millisecond
+)
+
+// Octets on the wire beside a packet's payload: Ethernet and its check sequence 18, preamble
+// and gap 20, IPv6 40, UDP 8, BTH 12, ICRC 4; an acknowledgement has an AETH of 4, too.
+const (
+	Headers   = 102
+	ackOctets = Headers + 4
+	pfcOctets = 84 // a frame of 64 octets, preamble and gap
+)
+
+// Config is how adapters and switches work. Rates are in bit/s, times in ps, sizes in octets.
+type Config struct {
+	MTU       int   // payload of a full packet; 4096
+	AckEvery  int   // packets of a message without an acknowledgement, at most; 4
+	Window    int64 // octets in flight of a queue pair; 0: no limit
+	Timeout   int64 // without progress a queue pair sends again from the oldest packet; 1 ms
+	Selective bool  // receivers keep what came out of order; else go-back-N
+	DCQCN     bool  // senders obey CNPs, receivers send them
+
+	Buffer int64   // of a switch, shared by its ports; 32 MiB
+	Alpha  float64 // of dynamic thresholds: a queue takes at most alpha × the free buffer; 1
+	PFC    bool    // lossless: the threshold is of an ingress port, and pauses its sender
+	ECN    bool    // queues mark between KMin and KMax
+	KMin   int64   // at 40 Gbit/s, in proportion elsewhere; 5 kB (DCQCN, table 2)
+	KMax   int64   // 200 kB
+	PMax   float64 // probability at KMax; 0.01
+	Spray  bool    // each packet takes a random path of its pair
+
+	Hold   *Hold   // flows of congested queues are held upstream (PFCM); nil: they are not
+	Advise *Advise // senders of congested queues are advised rates; nil: they are not
+
+	Loss float64 // probability that a packet is lost on the last link, for truth; 0
+	Seed uint64
+}
+
+// withDefaults fills in defaults for values that are 0.
+func (c Config) withDefaults() Config {
+	if c.MTU == 0 {
+		c.MTU = 4096
+	}
+	if c.AckEvery == 0 {
+		c.AckEvery = 4
+	}
+	if c.Timeout == 0 {
+		c.Timeout = Millisecond
+	}
+	if c.Buffer == 0 {
+		c.Buffer = 32 << 20
+	}
+	if c.Alpha == 0 {
+		c.Alpha = 1
+	}
+	if c.KMin == 0 {
+		c.KMin = 5000
+	}
+	if c.KMax == 0 {
+		c.KMax = 200_000
+	}
+	if c.PMax == 0 {
+		c.PMax = 0.01
+	}
+	return c
+}
+
+// Stats are the counts of a run.
+type Stats struct {
+	Events     uint64 // arrivals of packets, and timers
+	Packets    uint64 // data packets that arrived in order
+	Drops      uint64 // packets that found no buffer
+	Lost       uint64 // by Config.Loss
+	Pauses     uint64 // PFC frames that pause
+	Marks      uint64 // packets marked CE
+	CNPs       uint64
+	NAKs       uint64
+	Timeouts   uint64
+	Repeated   uint64 // data packets sent again
+	PFCMs      uint64
+	Advices    uint64
+	Holds      uint64 // flows held, at one switch each
+	HoldDrops  uint64 // packets of held flows that found no room
+	PacketPeak int    // in flight at once
+}
+
+// Net is a running network.
+type Net struct {
+	cfg    Config
+	topo   *topology.Fabric
+	now    int64
+	links  []link
+	queue  *event.Queue // of links
+	timers timers
+	random uint64
+
+	packets []packet
+	free    int32 // first free packet; -1: none
+	flying  int
+
+	switches []buffer
+	hosts    []host
+	qps      []QP
+	freeQPs  []int32
+	rates    []dcqcn.Rate // of queue pairs that had a CNP
+	freeRate []int32
+	codec    codec
+	keepers  []keeper // by queue pair, with selective repeat
+	watch    *watch   // of queues by flow; nil: no feature needs it
+
+	// Delivered is called when the last packet of a message is there in order. at is the
+	// time when the message began.
+	Delivered func(qp int32, began int64)
+	// Timer is called for timers set by [Net.At].
+	Timer func(arg int32)
+
+	Stats
+}
+
+// New returns a network without queue pairs. topo is read only and may be shared.
+func New(topo *topology.Fabric, cfg Config) *Net {
+	cfg = cfg.withDefaults()
+	n := &Net{
+		cfg: cfg, topo: topo, free: -1, random: cfg.Seed*0x9e3779b97f4a7c15 + 0x1234567,
+		links: make([]link, len(topo.Links)), queue: event.New(len(topo.Links)),
+		switches: make([]buffer, topo.Switches), hosts: make([]host, topo.Hosts),
+		codec: newCodec(),
+	}
+	for i := range n.links {
+		t := &topo.Links[i]
+		l := &n.links[i]
+		*l = link{
+			head: -1, tail: -1, wireHead: -1, wireTail: -1, from: t.From - int32(topo.Hosts), to: t.To - int32(topo.Hosts),
+			psPerOctet: int64(t.PSPerOctet), delay: t.Delay,
+		}
+		scale := 200 / float64(t.PSPerOctet) // 40 Gbit/s: 200 ps an octet
+		l.kMin, l.kMax = int64(float64(cfg.KMin)*scale), int64(float64(cfg.KMax)*scale)
+	}
+	for i := range n.hosts {
+		n.hosts[i].tail = -1
+	}
+	for i := range n.switches {
+		n.switches[i].shared = cfg.Buffer
+	}
+	if cfg.PFC {
+		n.reserve()
+	}
+	if cfg.Hold != nil || cfg.Advise != nil {
+		n.watch = newWatch(n)
+	}
+	return n
+}
+
+// Now is the time of the simulation, ps.
+func (n *Net) Now() int64 { return n.now }
+
+// rand returns 64 random bits (xorshift64*).
+func (n *Net) rand() uint64 {
+	x := n.random
+	x ^= x >> 12
+	x ^= x << 25
+	x ^= x >> 27
+	n.random = x
+	return x * 0x2545f4914f6cdd1d
+}
+
+// chance reports true with a probability.
+func (n *Net) chance(p float64) bool { return float64(n.rand()>>11) < p*(1<<53) }
+
+// Run runs until a time, or until nothing is left to happen; it reports whether more would.
+func (n *Net) Run(until int64) bool {
+	for {
+		id, at, ok := n.queue.Next()
+		if len(n.timers.heap) > 0 && (!ok || n.timers.heap[0].at <= at) {
+			if n.timers.heap[0].at > until {
+				break
+			}
+			t := n.timers.pop()
+			n.now = t.at
+			n.Events++
+			n.fire(t)
+			continue
+		}
+		if !ok {
+			return false
+		}
+		if at > until {
+			break
+		}
+		n.now = at
+		n.Events++
+		n.arrive(id)
+	}
+	n.now = max(n.now, until)
+	return true
+}
+
+// At sets a timer: [Net.Timer] is called with arg at a time.
+func (n *Net) At(at int64, arg int32) { n.timers.push(timer{at: at, kind: timerCaller, arg: arg}) }
+
+// fire does what a timer is for.
+func (n *Net) fire(t timer) {
+	switch t.kind {
+	case timerCaller:
+		n.Timer(t.arg)
+	case timerHost:
+		n.hosts[t.arg].wake = 0
+		n.wakeHost(t.arg)
+	case timerTimeout:
+		n.timeout(t.arg)
+	case timerCNP:
+		n.slow(t.arg)
+	case timerPause:
+		n.pause(t.arg, true)
+	case timerResume:
+		n.pause(t.arg, false)
+	default:
+		n.watch.fire(n, t)
+	}
+}
