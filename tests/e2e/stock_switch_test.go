@@ -18,6 +18,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -32,8 +33,9 @@ import (
 type ruleSwitch struct {
 	leaf *fabric.LeafSpine
 
-	mu sync.Mutex
-	to map[string]installed // rules in force, by their names
+	mu    sync.Mutex
+	to    map[string]installed // rules in force, by their names
+	spent time.Duration        // by the kernel on rules, beyond the time of an ASIC: others may hold its lock
 }
 
 // installed is a rule in force.
@@ -133,7 +135,21 @@ func (s *ruleSwitch) install(name string, is installed) error {
 	defer s.mu.Unlock()
 	is.flow = int(is.rule.Sport.Start) - stockPort
 	s.to[name] = is
-	return s.leaf.Leaf.Do(func() error { return netlink.RuleAdd(is.rule) })
+	return s.timed(func() error { return netlink.RuleAdd(is.rule) })
+}
+
+// timed changes a rule of the kernel.
+func (s *ruleSwitch) timed(change func() error) error {
+	began := time.Now()
+	defer func() { s.spent += time.Since(began) }()
+	return s.leaf.Leaf.Do(change)
+}
+
+// took returns how long the kernel has worked on rules so far.
+func (s *ruleSwitch) took() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spent
 }
 
 func (s *ruleSwitch) uninstall(name string) error {
@@ -141,7 +157,7 @@ func (s *ruleSwitch) uninstall(name string) error {
 	defer s.mu.Unlock()
 	is := s.to[name]
 	delete(s.to, name)
-	return s.leaf.Leaf.Do(func() error { return netlink.RuleDel(is.rule) })
+	return s.timed(func() error { return netlink.RuleDel(is.rule) })
 }
 
 // reset removes all rules, as a cold start of orchagent does.

@@ -22,8 +22,8 @@ func (n network) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, erro
 	return nexthops.WithoutAdaptive(groups, n.programmed()), nil
 }
 
-// Carrier implements [redirector.Network].
-func (network) Carrier(index int) (bool, error) { return nexthops.Carrier(index) }
+// Uncarried implements [redirector.Network].
+func (network) Uncarried(indexes []int) (map[int]bool, error) { return nexthops.Uncarried(indexes) }
 
 // oneByOne changes the rules of a switch one at a time, by calls of the loop: removals first.
 type oneByOne struct {

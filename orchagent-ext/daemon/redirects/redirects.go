@@ -23,6 +23,10 @@ import (
 const (
 	pace        = 20 * time.Millisecond  // between two readings of samples
 	reportEvery = 500 * time.Millisecond // between two reports
+
+	// heldPatience is how long a decision waits for the loop, which may wait itself for orchagent:
+	// links that go down are seen between decisions.
+	heldPatience = 10 * time.Millisecond
 )
 
 // Settings of a task. The zero value: placement by rules is off.
@@ -202,11 +206,11 @@ func (r *running) poll() {
 	r.err = err
 }
 
-// held returns which flows are held now.
+// held returns which flows are held now; nil: the loop is busy, or the task ends.
 func (r *running) held() func(redirect.Flow) bool {
 	var held placer.Held
-	if !r.call(func() { held = r.env.Held() }) {
-		return func(redirect.Flow) bool { return true } // the task ends
+	if !r.callWithin(heldPatience, func() { held = r.env.Held() }) {
+		return nil
 	}
 	return func(f redirect.Flow) bool {
 		return held(engine.FlowEntry{Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort})
@@ -223,10 +227,22 @@ func (r *running) link(port uint64) string {
 }
 
 // call has the loop call f, and returns when it has; false: the task ends.
-func (r *running) call(f func()) bool {
+func (r *running) call(f func()) bool { return r.callBefore(nil, f) }
+
+// callWithin is call by a loop that begins with it within a time; false: it does not, or the task
+// ends.
+func (r *running) callWithin(patience time.Duration, f func()) bool {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	return r.callBefore(late.C, f)
+}
+
+func (r *running) callBefore(late <-chan time.Time, f func()) bool {
 	done := make(chan struct{})
 	select {
 	case r.calls <- func() { defer close(done); f() }:
+	case <-late:
+		return false
 	case <-r.ctx.Done():
 		return false
 	}

@@ -10,12 +10,15 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/spread/ecmp"
 	"sluice/orchagent-ext/spread/nexthops"
+	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/spread/redirect"
 	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
@@ -97,7 +100,7 @@ func TestTaskEndsWhileTheLoopDoesNotCall(t *testing.T) {
 // asked is a network without routes that records the destinations asked for.
 type asked map[netip.Addr]bool
 
-func (asked) Carrier(int) (bool, error) { return true, nil }
+func (asked) Uncarried([]int) (map[int]bool, error) { return nil, nil }
 
 func (a asked) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
 	for _, dst := range dsts {
@@ -125,6 +128,77 @@ func TestFlowsOfAVRFAreIgnored(t *testing.T) {
 	r.poll()
 	if !net[one] || net[other] {
 		t.Errorf("asked for next hops to %v: want the destination of the default VRF alone", net)
+	}
+}
+
+// lossy is a network of two links, of which one may lose its carrier.
+type lossy struct{ lost atomic.Bool }
+
+func (l *lossy) Uncarried([]int) (map[int]bool, error) { return map[int]bool{2: l.lost.Load()}, nil }
+
+func (l *lossy) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
+	hop := func(n int) nexthops.Member {
+		return nexthops.Member{Member: ecmp.Member{Weight: 1}, Link: fmt.Sprint("up", n), Index: n, Gateway: netip.AddrFrom4([4]byte{10, 255, 0, byte(n)}), NoCarrier: n == 2 && l.lost.Load()}
+	}
+	all := map[netip.Addr]nexthops.Result{}
+	for _, dst := range dsts {
+		all[dst] = nexthops.Result{Group: &nexthops.Group{Members: []nexthops.Member{hop(1), hop(2)}}}
+	}
+	return all, nil
+}
+
+// TestRulesOfADeadLinkGoWhileTheLoopIsBusy: the loop waits up to 5 s for orchagent, and does not
+// say meanwhile which flows are held. No other flow moves then.
+func TestRulesOfADeadLinkGoWhileTheLoopIsBusy(t *testing.T) {
+	net, sw := &lossy{}, &slow{}
+	now := time.Unix(1000, 0)
+	r := &running{
+		settings: &Settings{}, ctx: t.Context(), calls: make(chan func()),
+		env: &Environment{
+			PortName: func(n uint64) string { return fmt.Sprint("up", n) }, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+			Held: func() placer.Held { return func(engine.FlowEntry) bool { return false } },
+		},
+	}
+	r.moves.Store(uint32(redirect.MovesAny))
+	r.Redirector = redirector.New(redirect.Config{Moves: redirect.MovesAny}, net, sw, r.env.Log)
+	r.Held = r.held
+	busy, stop := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stop)
+		for {
+			select {
+			case call := <-r.calls:
+				call()
+			case <-busy:
+				return
+			}
+		}
+	}()
+	fed := make(chan packetio.Sample, 4)
+	var samples <-chan packetio.Sample = fed
+	r.samples.Store(&samples)
+	pass := func(spans int) {
+		for range spans {
+			for port := range uint16(4) {
+				fed <- packetio.Sample{Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.1.0.2"), SrcPort: port, From: 9, To: 1, Octets: 1000}
+			}
+			now = now.Add(20 * time.Millisecond)
+			r.poll()
+		}
+	}
+	if pass(100); len(sw.asked) == 0 || !strings.Contains(sw.asked[len(sw.asked)-1], "up2") {
+		t.Fatalf("four flows by one of two links: the switch is asked for %q", sw.asked)
+	}
+	close(busy)
+	<-stop
+	net.lost.Store(true)
+	if pass(1); strings.Contains(sw.asked[len(sw.asked)-1], "up2") {
+		t.Errorf("a link goes down: the switch is asked for %q", sw.asked[len(sw.asked)-1])
+	}
+	net.lost.Store(false)
+	r.Stale()
+	if pass(100); strings.Contains(sw.asked[len(sw.asked)-1], "up2") {
+		t.Errorf("while it is unknown which flows are held, the switch is asked for %q", sw.asked[len(sw.asked)-1])
 	}
 }
 

@@ -34,7 +34,7 @@ type Member struct {
 	Index   int        // interface index
 	Gateway netip.Addr // zero: the destination is on the link
 
-	// NoCarrier: the link has lost its carrier. Routes follow up to a second later ([Carrier]).
+	// NoCarrier: the link has lost its carrier. Routes follow up to a second later ([Uncarried]).
 	NoCarrier bool
 }
 

@@ -291,17 +291,20 @@ func TestCarrierIsKnownBeforeTheKernelReportsIt(t *testing.T) {
 	for range 3 {
 		for _, up := range []bool{false, true} {
 			ip(t, map[bool]string{false: "link set far1 down\n", true: "link set far1 up\n"}[up])
-			for i, want := range []bool{true, up} {
-				if is, err := Carrier(g.Members[i].Index); err != nil || is != want {
-					t.Errorf("far1 is up: %v; out%d has a carrier: %v, %v", up, i, is, err)
-				}
+			first, second := g.Members[0].Index, g.Members[1].Index
+			if down, err := Uncarried([]int{first, second}); err != nil || down[first] || down[second] == up {
+				t.Errorf("far1 is up: %v; of out0, %d, and out1, %d, these have no carrier: %v, %v", up, first, second, down, err)
 			}
 			if now, err := Read(netip.MustParseAddr("10.20.0.1")); err != nil || now.Members[0].NoCarrier || now.Members[1].NoCarrier == up {
 				t.Errorf("far1 is up: %v; the group is %+v, %v", up, now, err)
 			}
 		}
 	}
-	if _, err := Carrier(4711); err == nil {
-		t.Error("a netdev that does not exist has a carrier")
+	many := []int{g.Members[0].Index} // more than one message asks for, the last one not there
+	for len(many) < 3*carriersAtOnce {
+		many = append(many, g.Members[0].Index)
+	}
+	if down, err := Uncarried(append(many, 4711)); err != nil || len(down) != 1 || !down[4711] {
+		t.Errorf("of netdevs with a carrier and one that does not exist these have none: %v, %v", down, err)
 	}
 }

@@ -91,6 +91,19 @@ var faults = map[string]fault{
 		b.netErr = nil
 		b.run(1500 * time.Millisecond)
 	}},
+	"a carrier is lost while next hops are unreadable": {do: func(b *bed) {
+		b.netErr = errors.New("no answer")
+		b.uncarried = map[int]bool{2: true}
+		b.poll()
+		b.netErr = nil
+		b.run(1500 * time.Millisecond)
+		b.uncarried = nil
+	}},
+	"carriers are unreadable": {do: func(b *bed) {
+		b.carrierErr = errors.New("no answer")
+		b.run(time.Second)
+		b.carrierErr = nil
+	}, rules: 2},
 	"a link goes down while the switch fails": {do: func(b *bed) {
 		b.swErr = errors.New("no answer")
 		b.route(without(2, 1))
@@ -223,11 +236,16 @@ func TestRulesGoWithTheCarrierOfALink(t *testing.T) {
 	b.placed()
 	b.uncarried = map[int]bool{2: true}
 	b.now = b.now.Add(20 * time.Millisecond)
+	reads, asked := b.reads, b.asked
 	b.poll()
 	if len(b.rules) > 0 {
 		t.Errorf("rules to a link without a carrier: %v", b.rules)
 	}
-	reads := b.reads
+	if b.reads > reads || b.asked > asked+1 {
+		t.Errorf("before its rules go, next hops are read %d times and carriers %d times: want 0 and 1", b.reads-reads, b.asked-asked)
+	}
+	b.run(20 * time.Millisecond)
+	reads = b.reads
 	b.run(200 * time.Millisecond)
 	if b.reads > reads {
 		t.Errorf("next hops are read again %d times, though nothing changes", b.reads-reads)

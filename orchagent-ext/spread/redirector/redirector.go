@@ -22,8 +22,9 @@ import (
 type Network interface {
 	Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error)
 
-	// Carrier reports whether a netdev has a carrier, sooner than its next hops are dead.
-	Carrier(index int) (bool, error)
+	// Uncarried returns those of some netdevs, by their indexes, that have no carrier, sooner than
+	// their next hops are dead.
+	Uncarried(indexes []int) (map[int]bool, error)
 }
 
 // Switch makes the rules on the switch those that are given: [engine.Engine], or the Rules of
@@ -65,7 +66,8 @@ type Redirector struct {
 	sw  Switch
 	log *slog.Logger
 
-	// Held returns which flows are held now: they do not move. nil: no flow is held.
+	// Held returns which flows are held now: they do not move. nil: no flow is held. Where it returns
+	// nil that is not known, and no flow moves.
 	Held func() func(redirect.Flow) bool
 
 	groups map[string]*group
@@ -154,16 +156,7 @@ func (r *Redirector) Poll(now time.Time) error {
 	// Rules to a dead link go alone: others would be made before them.
 	if due := now.Sub(r.decideAt) >= decideEvery || now.Before(r.decideAt); due && !r.pending && !changed {
 		r.decideAt = now
-		var held func(redirect.Flow) bool
-		if r.Held != nil {
-			held = r.Held()
-		}
-		for _, g := range r.groups {
-			g.table.SetHeld(held)
-			if g.table.Decide(r.at(now), atOnce) {
-				changed = true
-			}
-		}
+		changed = r.decide(now)
 	}
 	again := !r.failedAt.IsZero() && now.Sub(r.failedAt) >= retryEvery
 	keep := r.failedAt.IsZero() && (now.Sub(r.keptAt) >= keepEvery || now.Before(r.keptAt))
@@ -171,6 +164,21 @@ func (r *Redirector) Poll(now time.Time) error {
 		return r.carryOut(now)
 	}
 	return nil
+}
+
+// decide has each table decide, and reports whether rules changed.
+func (r *Redirector) decide(now time.Time) (changed bool) {
+	var held func(redirect.Flow) bool
+	if r.Held != nil {
+		if held = r.Held(); held == nil {
+			return false
+		}
+	}
+	for _, g := range r.groups {
+		g.table.SetHeld(held)
+		changed = g.table.Decide(r.at(now), atOnce) || changed
+	}
+	return changed
 }
 
 // adopt reads the rules of an earlier process.
@@ -207,7 +215,9 @@ func (r *Redirector) takeOver(now time.Time) {
 
 // refresh reads the next hops. It reports whether rules changed by that.
 func (r *Redirector) refresh(now time.Time) (changed bool) {
-	r.stale = r.stale || r.lostCarrier()
+	if r.lostCarrier() {
+		return true // next hops are read afterwards, since that takes its time
+	}
 	since := now.Sub(r.readAt)
 	if r.err != nil && since >= 0 && since < retryEvery {
 		return false
@@ -236,25 +246,39 @@ func (r *Redirector) refresh(now time.Time) (changed bool) {
 	return changed
 }
 
-// lostCarrier reports whether a link that rules lead to has lost its carrier since next hops were
-// read: the switch drops their packets already.
-func (r *Redirector) lostCarrier() bool {
+// lostCarrier takes flows off links that rules lead to and that have lost their carrier since next
+// hops were read: the switch drops their packets already. It reports whether rules changed.
+// Carriers that cannot be read are those of the last reading.
+func (r *Redirector) lostCarrier() (changed bool) {
 	ports := map[string]bool{}
 	for i := range r.onSwitch {
 		ports[r.onSwitch[i].To.Port] = true
 	}
+	var indexes []int
 	for _, g := range r.groups {
 		for i := range g.members {
-			m := &g.members[i]
-			if !ports[m.Link] || !takesFlows(m) {
-				continue
-			}
-			if up, err := r.net.Carrier(m.Index); !up || err != nil {
-				return true
+			if m := &g.members[i]; ports[m.Link] && takesFlows(m) && !slices.Contains(indexes, m.Index) {
+				indexes = append(indexes, m.Index)
 			}
 		}
 	}
-	return false
+	if len(indexes) == 0 {
+		return false
+	}
+	down, err := r.net.Uncarried(indexes)
+	if err != nil || len(down) == 0 {
+		r.stale = r.stale || err != nil
+		return false
+	}
+	r.stale = true
+	for _, g := range r.groups {
+		g.members = slices.Clone(g.members) // groups may share them with what was read
+		for i := range g.members {
+			g.members[i].NoCarrier = g.members[i].NoCarrier || down[g.members[i].Index]
+		}
+		changed = g.table.SetMembers(membersOf(g.members)) || changed
+	}
+	return changed
 }
 
 // takesFlows reports whether packets can go by a member: it is alive, with a neighbor.

@@ -38,7 +38,9 @@ type bed struct {
 	samples int  // so far
 	pending bool // the switch is at work
 
-	uncarried map[int]bool // indexes of links without a carrier, which the kernel has yet to report
+	asked      int // times that carriers were
+	carrierErr error
+	uncarried  map[int]bool // indexes of links without a carrier, which the kernel has yet to report
 }
 
 var destination = netip.MustParseAddr("10.1.0.2")
@@ -81,7 +83,16 @@ func (b *bed) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) 
 	return all, nil
 }
 
-func (b *bed) Carrier(index int) (bool, error) { return !b.uncarried[index], nil }
+func (b *bed) Uncarried(indexes []int) (map[int]bool, error) {
+	b.asked++
+	down := map[int]bool{}
+	for _, i := range indexes {
+		if b.uncarried[i] {
+			down[i] = true
+		}
+	}
+	return down, b.carrierErr
+}
 
 func (b *bed) Redirect(all []engine.Redirection) (map[string]error, error) {
 	if b.swErr != nil {
