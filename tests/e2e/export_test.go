@@ -173,6 +173,48 @@ func TestCopiesAreNoSamples(t *testing.T) {
 	}
 }
 
+// TestSamplingRateIsWhatTheCPUBears: left out it is one of 256 packets of an ASIC, as for SONiC's
+// sFlow; each of the software switch, see [TestExport]. A row as written wins, and one of more packets
+// than the CPU of an ASIC gets is refused with the reason.
+//
+//conformance:draft-lin/performance
+func TestSamplingRateIsWhatTheCPUBears(t *testing.T) {
+	l := newLeaf(t)
+	var collector *ipfixtest.Collector
+	if err := l.Leaf.Do(func() error { collector = ipfixtest.Listen(t, "udp", "127.0.0.1:0", nil); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	host, port, err := net.SplitHostPort(collector.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", host, "port", port)
+	l.set("SLUICE_IPFIX", "global", "admin_state", "enabled")
+	l.start(l.vendorLibrary()...)
+	sampled := func(rate string) {
+		l.until("the switch samples one of "+rate, func() bool {
+			return l.row("SLUICE_ASIC_OBJECT", l.objects()["export/sample"])["attributes"] == "SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE="+rate
+		})
+	}
+	sampled("256")
+	const packets = 64 * 64
+	l.send(l.sessions(packets / 64))
+	l.set("SLUICE_IPFIX", "global", "admin_state", "enabled", "sampling_rate", "1000")
+	sampled("1000")
+	l.set("SLUICE_IPFIX", "global", "admin_state", "enabled", "sampling_rate", "1")
+	l.await("SLUICE_STATE", "global", func(f map[string]string) bool {
+		return strings.Contains(f["ipfix_reason"]+f["warnings"]+l.row("SLUICE_CAPABILITY", "switch")["export_reason"], "at least 256")
+	})
+	l.stop()
+	exported := uint64(0)
+	for _, r := range collector.WaitRecords(t, 1) {
+		exported += r["packetDeltaCount"].(uint64)
+	}
+	if exported == 0 || exported > packets/8 { // 16 are expected
+		t.Errorf("%d of %d packets were exported, want one of 256", exported, packets)
+	}
+}
+
 // awaitCounters waits until a field of a row of COUNTERS_DB has a value.
 func (l *leaf) awaitCounters(table, key, field, value string) {
 	l.t.Helper()

@@ -123,6 +123,16 @@ func (l *leaf) sender(from *fabric.Interface) *fabric.Sender {
 	return s
 }
 
+// capture captures what passes an interface, until the test ends.
+func (l *leaf) capture(i *fabric.Interface) *fabric.Capture {
+	l.t.Helper()
+	c, err := i.Capture()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return c
+}
+
 // put sends frames out of an interface.
 func (l *leaf) put(s *fabric.Sender, frames ...[]byte) {
 	l.t.Helper()

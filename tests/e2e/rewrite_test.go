@@ -109,6 +109,8 @@ func TestRewriteKeepsLabels(t *testing.T) {
 
 // TestCPURate: what may go to the CPU changes without a restart, and what may not is
 // counted.
+//
+//conformance:draft-lin/dos
 func TestCPURate(t *testing.T) {
 	l := newLeaf(t)
 	l.start("--sai-profile", "SLUICE_HIDE=compute")

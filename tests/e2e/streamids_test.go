@@ -12,6 +12,8 @@ import (
 
 // TestStreamIDs: flows carry ids of scope hash, and of scope local without a
 // restart; these stay over a kill.
+//
+//conformance:draft-yang/allocate
 func TestStreamIDs(t *testing.T) {
 	t.Parallel() // it waits most of its time
 	l := newLeaf(t)

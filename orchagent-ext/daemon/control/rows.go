@@ -130,7 +130,7 @@ func holdRow(h *flowcontrol.Hold, port string, since, until time.Time, did holdC
 	}
 	rows.SetEnum(&row.Message, h.Kind.String())
 	if h.Kind == notify.KindPPFC {
-		key = fmt.Sprintf("%s,%s,%s,%#06x,%d", h.From, h.Source, h.Destination, h.Match.Value, h.Queue)
+		key = fmt.Sprintf("%s,%s,%s,%s,%d", h.From, h.Source, h.Destination, flowOf(h.Match), h.Queue)
 		why = fmt.Sprintf("the node %s is congested by it", h.From)
 		row.StreamId = nil
 	}
@@ -155,6 +155,18 @@ func holdRow(h *flowcontrol.Hold, port string, since, until time.Time, did holdC
 		row.Src, row.Dst = telemetry.Text(h.Source.String()), telemetry.Text(h.Destination.String())
 	}
 	return row
+}
+
+// flowOf returns the part of a key that distinguishes the flows between two hosts: the destination
+// queue pair, IP protocol and ports of a connection, or all.
+func flowOf(m sai.HoldMatch) string {
+	switch m.Kind {
+	case sai.HoldTuple:
+		return fmt.Sprintf("%d:%d:%d", m.Protocol, m.Value>>16, m.Value&0xffff)
+	case sai.HoldPair:
+		return "all"
+	}
+	return fmt.Sprintf("%#06x", m.Value)
 }
 
 // congested adds the state of a congested flow to its row of SLUICE_FLOW.

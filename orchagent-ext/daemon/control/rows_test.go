@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,6 +98,23 @@ func TestRowsAreOfTheModel(t *testing.T) {
 			if got[field] != value {
 				t.Errorf("%s: %s is %q, want %q", row, field, got[field], value)
 			}
+		}
+	}
+}
+
+// TestHoldsOfTwoConnectionsHaveTwoRows: also where they differ by the protocol alone, and beside a
+// hold of all flows of their hosts.
+func TestHoldsOfTwoConnectionsHaveTwoRows(t *testing.T) {
+	const ports = 5000<<16 | 80
+	for key, m := range map[string]sai.HoldMatch{
+		"6:5000:80":  {Kind: sai.HoldTuple, Protocol: 6, Value: ports},
+		"17:5000:80": {Kind: sai.HoldTuple, Protocol: 17, Value: ports},
+		"0x000077":   {Kind: sai.HoldSession, Value: 0x77},
+		"all":        {Kind: sai.HoldPair},
+	} {
+		h := flowcontrol.Hold{Kind: notify.KindPPFC, From: netip.MustParseAddr("192.0.2.1"), Match: m}
+		if row := holdRow(&h, "any", time.Time{}, time.Time{}, holdCount{}); !strings.Contains(*row.Id, ","+key+",") {
+			t.Errorf("the row of %+v is %q, want %q in it", m, *row.Id, key)
 		}
 	}
 }

@@ -178,11 +178,11 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 	return w
 }
 
-// needsThreshold reports whether a threshold is the only cause of messages. The gateway of its
-// own sources sends some for other causes: it advises clients by the PPFC that it receives.
+// needsThreshold reports whether a threshold is the only cause of messages. Rate Advice has others:
+// a policy of rates, and at the gateway of its own sources the PPFC that it receives for clients.
 func needsThreshold(c *flowcontrol.Config) bool {
-	clients := c.Source != nil || c.Ingress != nil && c.Ingress.Client == flowcontrol.ClientRateAdvice
-	if c.Generate || c.Translate && c.Obey || c.Advice != nil && !clients {
+	clients := c.Source != nil || c.Ingress != nil && c.Ingress.Client != flowcontrol.ClientNone
+	if c.Generate || c.Translate && c.Obey || c.Advice != nil && !clients && len(c.Advice.Policies) == 0 {
 		return true
 	}
 	if c.PPFC == nil {

@@ -86,12 +86,19 @@ func TestWhatIsMissingForPPFCAndRateAdviceIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestGatewayThatAdvisesClientsNeedsNoThreshold(t *testing.T) {
-	s := configtest.Snapshot(t, []string{"SLUICE", "global", "router_id=203.0.113.1"}, []string{"SLUICE_PPFC", "global", "admin_state=enabled", "client_message=rate-advice"},
-		[]string{"SLUICE_PPFC_GATEWAY", "10.0.0.0/8", "gateway=203.0.113.1"}, []string{"SLUICE_PPFC_PEER", "203.0.113.2/32"},
-		[]string{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled"}, []string{"SLUICE_RATE_ADVICE_HOST", "10.0.0.0/8"})
-	if w := warnings(s, configOf(s), nil); len(w) != 0 {
-		t.Errorf("warnings %q", w)
+// Messages to clients and rates of policies have causes of their own: queues may be without marks.
+func TestMessagesWithoutQueuesNeedNoThreshold(t *testing.T) {
+	advice := [][]string{{"SLUICE", "global", "router_id=203.0.113.1"}, {"SLUICE_RATE_ADVICE", "global", "admin_state=enabled"}, {"SLUICE_RATE_ADVICE_HOST", "10.0.0.0/8"}}
+	gateway := [][]string{{"SLUICE_PPFC_GATEWAY", "10.0.0.0/8", "gateway=203.0.113.1"}, {"SLUICE_PPFC_PEER", "203.0.113.2/32"}}
+	for name, more := range map[string][][]string{
+		"Rate Advice to clients": append([][]string{{"SLUICE_PPFC", "global", "admin_state=enabled", "client_message=rate-advice"}}, gateway...),
+		"CNPs to clients":        append([][]string{{"SLUICE_PPFC", "global", "admin_state=enabled", "client_message=cnp"}}, gateway...),
+		"policies":               {{"SLUICE_RATE_POLICY", "p", "rate_mbps=100"}},
+	} {
+		s := configtest.Snapshot(t, append(slices.Clone(advice), more...)...)
+		if w := warnings(s, configOf(s), nil); len(w) != 0 {
+			t.Errorf("%s: warnings %q", name, w)
+		}
 	}
 }
 

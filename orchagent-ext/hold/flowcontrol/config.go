@@ -114,6 +114,18 @@ type port struct {
 	bucket bucket // of what its neighbor sends
 }
 
+// usualSpeed is the speed in Mbit/s of a port where it is not known.
+const usualSpeed = 100_000
+
+// line returns the port's speed in bit/s, by [usualSpeed] where it is not known: for what has to act
+// before a flow is measured.
+func (p *port) line() uint64 {
+	if p.Speed == 0 {
+		return usualSpeed * 1e6
+	}
+	return uint64(p.Speed) * 1e6
+}
+
 // reachable reports whether both ends of the link have an address there that is known.
 func (p *port) reachable() bool { return p.Neighbor.IsValid() && p.Self.IsValid() }
 

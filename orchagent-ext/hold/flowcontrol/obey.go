@@ -131,13 +131,13 @@ func (c *core) obey(now int64, p *port, at int64, m *notify.PFCM, k enforce.Key)
 }
 
 // share returns the rate of a target in bit/s where all that are held by its port, itself included,
-// share that evenly; 0 for a port of unknown speed.
+// share that evenly.
 func (c *core) share(p *port, at target) uint64 {
 	flows := c.holding[at.port]
 	if c.held[at] == nil {
 		flows++
 	}
-	return uint64(p.Speed) * 1e6 / uint64(max(flows, 1))
+	return p.line() / uint64(max(flows, 1))
 }
 
 // await counts a message about c.targets as obeyed: at once where packets have matched one of

@@ -195,7 +195,8 @@ func TestStormIsPoliced(t *testing.T) {
 }
 
 // A reduction slows a flow at once, to a percentage of its fair share of the port, and of its
-// rate when that is measured: one that ends before is counted. A port of unknown speed has no share.
+// rate when that is measured: one that ends before is counted. A port of unknown speed counts as one of
+// the usual speed.
 //
 //conformance:draft-yang/enforce
 func TestReductionActsAtOnce(t *testing.T) {
@@ -220,7 +221,7 @@ func TestReductionActsAtOnce(t *testing.T) {
 	c.Ports[0].Speed = 0
 	unknown := newFake(t, c)
 	unknown.receive(up, m)
-	if h := unknown.holds[onStream(up, 9)]; h.rate != sai.RateCount {
+	if h := unknown.holds[onStream(up, 9)]; h.rate != usualSpeed*1e6*60/100 {
 		t.Errorf("rate %d by a port of unknown speed", h.rate)
 	}
 	f.match[onStream(up, 9)] = sai.HoldState{Octets: 125_000, Packets: 100} // in 10 ms: 100 Mbit/s

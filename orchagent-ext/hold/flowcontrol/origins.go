@@ -44,8 +44,6 @@ const (
 
 	// policedFor is after what time a CNP is tried again that these limits denied.
 	policedFor = time.Millisecond
-
-	usualSpeed = 100_000 // Mbit/s of a host's link whose speed is not known
 )
 
 // origin is a flow of which packets came to the CPU lately.

@@ -84,11 +84,7 @@ func (c *core) settle(now int64, f *origin) {
 		c.senders.due.remove(f)
 		return
 	case f.until == 0:
-		speed := p.Speed
-		if speed == 0 {
-			speed = usualSpeed
-		}
-		f.steer.Begin(now, f.rate, uint64(speed)*1e6, all.Rate)
+		f.steer.Begin(now, f.rate, p.line(), all.Rate)
 		f.octets, f.samples, f.since, f.told = 0, 0, now, 0
 	case all.Rate != f.asked:
 		f.steer.Ask(all.Rate)

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
+)
+
+// TestCongestedNodeNamesItsFlows: a connection of TCP and a session of RoCEv2 fill a queue. PPFC names
+// the one by protocol and ports, the other by its queue pairs, from alarm to resume, over ICMP and
+// UDP. PFCM names the session by the label that it came with, though this switch writes another.
+//
+//conformance:draft-xz/pt draft-xz/udp draft-xz/udp-port draft-xz/udp-fields draft-xz/flow-id draft-yang/iana
+//conformance:draft-yang/option-type draft-yang/percent draft-yang/classify
+func TestCongestedNodeNamesItsFlows(t *testing.T) {
+	const high, us = 10_000, 4000
+	l := newLeaf(t)
+	l.onePath()
+	slow := l.Uplinks[0].Name
+	threshold := func(more ...string) {
+		l.set("SLUICE_THRESHOLD", "gold", append([]string{"high_bytes", fmt.Sprint(high), "duration_us", fmt.Sprint(us)}, more...)...)
+	}
+	threshold()
+	l.set("SLUICE_PORT", slow, "role", "fabric", "threshold", "gold")
+	l.set("SLUICE_PORT", l.LeafA.Name, "role", "fabric", "flow_label", "enabled", "upstream_neighbor", l.A.LinkLocal.String())
+	l.set("SLUICE", "global", "router_id_v6", fabric.WANRouters[0].String())
+	l.set("SLUICE_PPFC_GATEWAY", fabric.HostA.Masked().String(), "gateway", fabric.HostA.Addr().String())
+	l.set("SLUICE_PFCM", "global", "admin_state", "enabled", "icmpv6_type", "210")
+	l.ppfc()
+	l.labels()
+	out := l.capture(l.B)
+	c := l.capture(l.A)
+	l.start("--sai-profile", withQueues, "--sai-profile", fmt.Sprintf("SLUICE_QUEUE_RATE=1000,%s=2", slow))
+	l.awaitFields("SLUICE_STATE", "global", "pfcm", "active", "ppfc", "active", "flow_label", "active")
+	codes := notify.DefaultCodePoints()
+	codes.PFCMType, codes.PPFCPort = 210, 1022
+	host, n := l.sender(l.A), 0
+	connection := ports(unix.IPPROTO_TCP, 80)
+	identifiers := []notify.FlowIdentifier{connection, {Form: notify.QPs, Protocol: unix.IPPROTO_UDP, SrcPort: 49152, DstPort: roce.UDPPort, SrcQP: ownQP, DstQP: elephantQP}}
+	a, b := fabric.HostA.Addr(), fabric.HostB.Addr()
+	streams := []uint16{flow.HashStreamID(0, a.As16(), b.As16(), 80), flow.HashStreamID(0, a.As16(), b.As16(), 0)}
+	for _, tt := range []struct {
+		transport     notify.Transport
+		encapsulation notify.Encapsulation
+		action        notify.Action
+	}{{notify.OverICMP, notify.ICMPv6, notify.Pause}, {notify.OverUDP, notify.HopByHop, notify.Reduce(40)}} {
+		if tt.transport == notify.OverUDP {
+			threshold("action", "reduce", "reduction", "40")
+			l.ppfc("transport", "udp", "udp_port", "1022")
+			l.set("SLUICE_PFCM", "global", "admin_state", "enabled", "encapsulation", "hop-by-hop", "option_type", "30")
+		}
+		from, types, asked := c.Len(), map[notify.PT]int{}, map[uint16]int{}
+		// read counts the messages since, by flow; it returns whether each flow has all of them.
+		read := func() bool {
+			clear(types)
+			clear(asked)
+			for _, f := range c.Frames()[from:] {
+				var p notify.Packet
+				if p.Parse(f.Data, codes) != nil {
+					continue
+				}
+				switch m, q := &p.PPFC, &p.PFCM; {
+				case p.Kind == notify.KindPPFC && m.Transport == tt.transport:
+					right := slices.Contains(identifiers, m.Flow) && m.Source == a && m.Destination == b && m.RouterID == fabric.WANRouters[0] && p.Envelope.Dst == a
+					if over := m.Transport == notify.OverUDP; over && m.CongestionQID != 0 || !over && m.CongestionPort != uint16(l.Uplinks[0].Index) {
+						right = false
+					}
+					if want := map[bool]uint16{true: us}[m.PT == notify.Stop || m.PT == notify.Hold]; !right || m.PauseDuration != want {
+						t.Fatalf("PPFC names %+v of %v: %+v", m.Flow, identifiers, m)
+					}
+					types[m.PT] |= 1 << slices.Index(identifiers, m.Flow)
+				case p.Kind == notify.KindPFCM && q.Encapsulation == tt.encapsulation:
+					if i := slices.Index(streams, q.StreamID); i < 0 || q.Source != a || q.Destination != b || !q.Cancels() && q.Action != tt.action {
+						t.Fatalf("PFCM names stream %#x of %#x: %+v", q.StreamID, streams, q)
+					}
+					asked[q.StreamID]++
+				}
+			}
+			all := len(asked) == len(streams)
+			for _, pt := range []notify.PT{notify.Stop, notify.Resume, notify.Alarm, notify.Hold} {
+				all = all && types[pt] == 1<<len(identifiers)-1
+			}
+			return all
+		}
+		l.soon("each flow is named from alarm to resume", func() bool {
+			for range 30 { // three times the mark
+				l.put(host, l.segment(unix.IPPROTO_TCP, 80), l.unlabeled(n))
+				n++
+			}
+			l.until("the queue drains", func() bool { return sessionsOf(out, elephantQP) == n && segmentsOf(out, unix.IPPROTO_TCP, 80) == n })
+			return read()
+		})
+	}
+	for _, f := range out.Frames() {
+		var p roce.Packet
+		if p.Parse(f.Data, len(f.Data)) == nil && p.FlowLabel() == 0 {
+			t.Fatal("a label is left as it came: the test shows nothing of labels")
+		}
+	}
+	if silent := l.notified("pfcm", "relabelled") + l.notified("pfcm", "unreadable"); silent > 0 {
+		t.Errorf("%d flows could not be named: %s", silent, l.notifiedAll("pfcm"))
+	}
+}
+
+// unlabeled is a packet of a session that has no flow label.
+func (l *leaf) unlabeled(n int) []byte {
+	l.t.Helper()
+	b := l.datagram(elephantQP, n)
+	const label = 14 + 1
+	b[label], b[label+1], b[label+2] = 0, 0, 0
+	return b
+}
