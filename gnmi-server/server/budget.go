@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/peer"
 	"sluice/gnmi-server/auth"
+	"sluice/orchagent-ext/host/clock"
 )
 
 // burst is for how many seconds a client that reads little saves its budget.
@@ -73,13 +74,9 @@ func (s *Server) pay(ctx context.Context) func(leaves int) error {
 			said = true
 			s.Log.Warn("a client exceeds its limit of leaves a second and waits", "user", c.user, "peer", peerOf(ctx), "leaves a second", s.Leaves)
 		}
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			return nil
-		case <-ctx.Done():
+		if !clock.Sleep(ctx, wait) {
 			return ctx.Err()
 		}
+		return nil
 	}
 }

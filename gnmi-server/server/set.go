@@ -17,6 +17,7 @@ import (
 	"sluice/gnmi-server/edit"
 	"sluice/gnmi-server/paths"
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/yang/rows"
 )
 
@@ -244,10 +245,8 @@ func (s *Server) write(ctx context.Context, was []rows.Row, changes []sonicdb.Ch
 			}
 			return errors.New("the connection to Redis broke, and nothing was written")
 		}
-		select {
-		case <-ctx.Done():
+		if !clock.Sleep(ctx, 100*time.Millisecond) {
 			return err
-		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sluice/orchagent-ext/cli/capture"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/socket"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
 )
@@ -257,10 +258,7 @@ func (s *sender) toRoutes(packet []byte) error {
 func (s *sender) each(send func() error, pause time.Duration) error {
 	for i := range s.count {
 		if i > 0 && pause > 0 {
-			select {
-			case <-time.After(pause):
-			case <-s.cmd.Context().Done():
-			}
+			clock.Sleep(s.cmd.Context(), pause)
 		}
 		if s.cmd.Context().Err() != nil {
 			return fmt.Errorf("stopped: %d of %d sent", i, s.count)

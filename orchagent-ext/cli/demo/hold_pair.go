@@ -12,6 +12,7 @@ import (
 
 	"sluice/orchagent-ext/cli/nic"
 	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
@@ -111,10 +112,8 @@ func (n *chain) expire(ctx context.Context) (sent int, err error) {
 			return sent, err
 		}
 		sent++
-		select {
-		case <-ctx.Done():
+		if !clock.Sleep(ctx, expireGap) {
 			return sent, nil
-		case <-time.After(expireGap):
 		}
 	}
 	return sent, nil

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
@@ -88,13 +89,11 @@ func pausePriority(ctx context.Context, at, to []*fabric.Interface, paused, down
 		if err != nil {
 			return frames, err
 		}
-		select {
-		case <-ctx.Done():
+		if !clock.Sleep(ctx, pfcEvery) {
 			if paused.Load() {
 				err = send(resume)
 			}
 			return frames, err
-		case <-time.After(pfcEvery):
 		}
 	}
 }

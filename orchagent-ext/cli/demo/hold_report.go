@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cli/nic"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/wire/notify"
 )
 
@@ -177,10 +178,7 @@ func percentile(sorted []int64, p float64) float64 {
 
 // measured reads the latencies that the switches' flow control measured.
 func (n *chain) measured(ctx context.Context) (l latencies, err error) {
-	select {
-	case <-time.After(2 * countEvery):
-	case <-ctx.Done():
-	}
+	clock.Sleep(ctx, 2*countEvery)
 	load, err := os.ReadFile("/proc/loadavg")
 	if err == nil {
 		l.Load, err = strconv.ParseFloat(strings.Fields(string(load))[0], 64)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/wire/notify"
 )
@@ -46,10 +47,7 @@ func sampleDepths(ctx context.Context, ports []*fabric.Interface, begin time.Tim
 			d.samples[i] = append(d.samples[i], depth{time.Since(begin), q.Octets})
 			d.deepest = max(d.deepest, q.Octets)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(sampleEvery):
-		}
+		clock.Sleep(ctx, sampleEvery)
 	}
 	return d
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/wire/roce"
 )
@@ -232,10 +233,8 @@ func (t *placing) play(ctx context.Context, sizes []int, span time.Duration, eac
 		if err := t.burst(sizes); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !clock.Sleep(ctx, max(burstIdle, time.Until(next))) {
 			return ctx.Err()
-		case <-time.After(max(burstIdle, time.Until(next))):
 		}
 		now, err := t.octets()
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/testbed/fabric/privateredis"
 	"sluice/yang/rows"
@@ -189,10 +190,8 @@ func (p *plane) await(ctx context.Context, patience time.Duration, table, key, f
 			return nil, fmt.Errorf("%s|%s: %s is %q and not %q after %v; the row: %s%s",
 				table, key, field, fields[field], value, patience, sorted(fields), p.words())
 		}
-		select {
-		case <-ctx.Done():
+		if !clock.Sleep(ctx, statePoll) {
 			return nil, ctx.Err()
-		case <-time.After(statePoll):
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/cli/nic"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/testbed/fabric"
 )
 
@@ -149,10 +150,7 @@ func (p *playing) play(ctx context.Context) (t *trial, err error) {
 		})
 	}
 	senders.Wait()
-	select {
-	case <-time.After(drain):
-	case <-ctx.Done():
-	}
+	clock.Sleep(ctx, drain)
 	stopWatching()
 	w.wg.Wait()
 	errs := w.errs

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/testbed/queuepairs"
 	"sluice/yang/rows"
@@ -427,12 +428,10 @@ func (s *stocked) octets() (all []uint64, err error) {
 
 // pause waits for d, or returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
+	if !clock.Sleep(ctx, d) {
 		return ctx.Err()
-	case <-time.After(d):
-		return nil
 	}
+	return nil
 }
 
 // begin opens a load of flows with these source ports.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/host/files"
 	"sluice/yang/rows"
 )
@@ -144,11 +145,9 @@ func (w *Writer) lock(ctx context.Context) (unlock func(), err error) {
 		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
 			return func() { _ = f.Close() }, nil
 		}
-		select {
-		case <-ctx.Done():
+		if !clock.Sleep(ctx, poll) {
 			_ = f.Close()
 			return nil, fmt.Errorf("another command is changing CONFIG_DB: lock %s: %w", w.File, err)
-		case <-time.After(poll):
 		}
 	}
 }

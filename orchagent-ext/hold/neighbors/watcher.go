@@ -17,6 +17,7 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/wire/roce"
 )
 
@@ -179,12 +180,7 @@ func (w *Watcher) follow(ctx context.Context, handle *netlink.Handle, heard <-ch
 		case <-w.wanted:
 		case <-heard:
 			settling = settle(settling, time.Since(last))
-			settled := time.NewTimer(settling)
-			select {
-			case <-ctx.Done():
-			case <-settled.C:
-			}
-			settled.Stop()
+			clock.Sleep(ctx, settling)
 			last = time.Now()
 		}
 		timer.Stop()

@@ -14,6 +14,7 @@ import (
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/sampled"
+	"sluice/orchagent-ext/host/clock"
 	sai "sluice/sai-shim"
 )
 
@@ -132,10 +133,8 @@ func (f *Flows) Sample(p packetio.Pair) {
 func (f *Flows) Run(ctx context.Context) error {
 	clocks := map[sai.ObjectID]*sampled.Clock{}
 	for next := Interval; ; {
-		select {
-		case <-ctx.Done():
+		if !clock.Sleep(ctx, next) {
 			return nil
-		case <-time.After(next):
 		}
 		began := packetio.Monotonic()
 		if next = f.round(ctx, clocks); next == 0 {

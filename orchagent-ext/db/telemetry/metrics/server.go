@@ -18,6 +18,7 @@ import (
 
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/host/clock"
 )
 
 // DefaultAddress is on the loopback: another address must be configured.
@@ -138,10 +139,8 @@ func (s *Server) Run(ctx context.Context) error {
 				return s.end(ctx, served)
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if !clock.Sleep(ctx, s.retry) {
 			return nil
-		case <-time.After(s.retry):
 		}
 	}
 }
