@@ -3,22 +3,29 @@
 package control
 
 import (
+	"cmp"
+
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/switch/engine"
 	sai "sluice/sai-shim"
 )
 
-// Holds asks the task for the holds of now, for a second at most, and returns a function that
-// reports whether one of them may be of a flow: by its Stream ID (0: it has none), its label,
-// its addresses, or its class. Where the task gives no answer the last holds count.
-func (c *Control) Holds() func(f engine.FlowEntry, stream uint16) bool {
-	var is *flowcontrol.Report
-	if r := c.running; r != nil {
-		if is = r.Report(); is == nil {
-			is = r.report
+// Holds returns a function that asks the task for the holds of now, for a second at most; it is
+// for any goroutine. The function that this returns reports whether a hold may be of a flow: by
+// its Stream ID (0: it has none), its label, its addresses, or its class. Where the task gives no
+// answer the holds count that were known when Holds was called.
+func (c *Control) Holds() func() func(f engine.FlowEntry, stream uint16) bool {
+	r := c.running
+	if r == nil {
+		return func() func(engine.FlowEntry, uint16) bool {
+			return func(engine.FlowEntry, uint16) bool { return false }
 		}
 	}
-	return func(f engine.FlowEntry, stream uint16) bool { return is != nil && holds(is, f, stream) }
+	last := r.report
+	return func() func(engine.FlowEntry, uint16) bool {
+		is := cmp.Or(r.Report(), last)
+		return func(f engine.FlowEntry, stream uint16) bool { return is != nil && holds(is, f, stream) }
+	}
 }
 
 // holds reports whether one of the holds of a report may be of a flow.

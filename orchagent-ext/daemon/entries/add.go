@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/switch/engine"
 )
 
 // Switch is the open switch as entries need it.
 type Switch struct {
-	Engine   *engine.Engine
+	*engine.Engine
 	Hardware Hardware
 }
 
@@ -40,14 +41,8 @@ type Placement interface {
 	// Prepare is called before the others, with flows that may be new.
 	Prepare(flows []packetio.NewFlow, now time.Time)
 
-	// Place returns a flow with its label.
-	Place(f engine.FlowEntry, now time.Time) engine.FlowEntry
-
-	// Observe receives the port by which the CPU saw a flow leave; "": it is unknown.
-	Observe(f engine.FlowEntry, egress string)
-
-	// SrcPort receives a flow with another source port.
-	SrcPort(f engine.FlowEntry)
+	// Place gives a new flow of the registry its label.
+	Place(f *placer.Flow, now time.Time)
 }
 
 // logPause is the least time between two lines of the log about flows that lack an entry.
@@ -61,20 +56,25 @@ func (l *Entries) Add(flows []packetio.NewFlow, sw Switch, p Placement, now time
 	for _, n := range flows {
 		f := engine.FlowEntry{Src: n.Src, Dst: n.Dst, DestQP: n.DestQP, Label: n.Label, SrcPort: n.SrcPort}
 		ingress, egress := sw.Hardware.PortName(n.From), sw.Hardware.PortName(n.To)
-		if l.seen[unlabelled(f)] == nil {
+		if is := l.seen[unlabelled(f)]; is == nil {
 			victim, admit := l.offer(ingress, n.Times, sw.CountFlow, now)
 			if !admit {
 				continue
 			}
 			if victim != nil {
-				evicted = append(evicted, victim.flow)
-				l.remove(victim.flow)
+				evicted = append(evicted, victim.FlowEntry)
+				l.remove(victim.FlowEntry)
 			}
-			f = p.Place(f, now)
-			l.add(f, ingress, now)
-			admitted, port = append(admitted, f), ingress
-		} else if err := l.seenAgain(f, egress, sw.Engine, p); err != nil {
-			return err
+			is = l.add(f, ingress, now)
+			p.Place(&is.Flow, now)
+			admitted, port = append(admitted, is.FlowEntry), ingress
+		} else if is.SrcPort != f.SrcPort && f.SrcPort != 0 {
+			is.SetSrcPort(f.SrcPort)
+			if err := sw.Engine.SetSrcPort(is.FlowEntry); err != nil {
+				return err
+			}
+		} else {
+			is.Observe(egress)
 		}
 		l.move(f, ingress, egress)
 	}
@@ -136,17 +136,4 @@ func (l *Entries) LogRefused(log *slog.Logger, now time.Time) {
 // switch, and how many flows have lost theirs to another.
 func (l *Entries) Refused() (capacity, bySwitch, evicted uint64) {
 	return l.refusedCapacity, l.refusedSwitch, l.evicted
-}
-
-// seenAgain notes the source port and the egress port by which the CPU saw a flow that has an
-// entry.
-func (l *Entries) seenAgain(f engine.FlowEntry, egress string, e *engine.Engine, p Placement) error {
-	is := l.seen[unlabelled(f)]
-	if is.flow.SrcPort == f.SrcPort || f.SrcPort == 0 {
-		p.Observe(f, egress)
-		return nil
-	}
-	is.flow.SrcPort = f.SrcPort
-	p.SrcPort(is.flow)
-	return e.SetSrcPort(is.flow)
 }

@@ -237,7 +237,7 @@ func (l *Entries) excess(now time.Time) (flows []engine.FlowEntry) {
 			return cmp.Or(compareBool(b.idle(now), a.idle(now)), cmp.Compare(a.rate, b.rate), a.at.Compare(b.at))
 		})
 		for _, s := range order[:n] {
-			flows = append(flows, unlabelled(s.flow))
+			flows = append(flows, unlabelled(s.FlowEntry))
 		}
 	}
 	for _, f := range flows {

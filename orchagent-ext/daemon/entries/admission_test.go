@@ -40,7 +40,7 @@ func (r *traffic) come(qp uint32, port string, times uint32) (admitted bool) {
 	}
 	victim, admit := r.log.offer(port, times, r.count, r.now)
 	if victim != nil {
-		r.log.remove(victim.flow)
+		r.log.remove(victim.FlowEntry)
 	}
 	if admit {
 		r.log.add(f, port, r.now)

@@ -13,13 +13,15 @@ import (
 
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/yang/rows"
 )
 
-// Entries remembers the flows with an entry, and when each last sent a packet, by the
-// counter of the entry: that keeps its packets from the CPU. The zero value has none. It
-// outlives the switch that is open, as entries do. It is for one goroutine.
+// Entries is the registry of flows with an entry. It has when each last sent a packet, by the
+// counter of the entry: that keeps its packets from the CPU. Placement has its part in each. The
+// zero value has no flow. It outlives the switch that is open, as entries do. It is for one
+// goroutine.
 type Entries struct {
 	seen  map[engine.FlowEntry]*flowSeen // by the flow without its label, as there is one entry a flow
 	next  []engine.FlowEntry             // flows still to be looked at in this round
@@ -29,9 +31,8 @@ type Entries struct {
 }
 
 type flowSeen struct {
-	flow            engine.FlowEntry // with its label
+	placer.Flow
 	packets, octets uint64
-	since           time.Time     // it has the entry
 	at              time.Time     // it was seen to have sent a packet since the time before
 	gap             time.Duration // the longest time without a packet
 	rate            float64       // packets a second when it was last looked at
@@ -61,18 +62,19 @@ func (l *Entries) Adopt(flows iter.Seq[engine.FlowEntry], now time.Time) {
 	}
 }
 
-// add notes that a flow has an entry. port is the one that it came in by.
-func (l *Entries) add(f engine.FlowEntry, port string, now time.Time) {
+// add notes that a flow has an entry, and returns it. port is the one that it came in by.
+func (l *Entries) add(f engine.FlowEntry, port string, now time.Time) *flowSeen {
 	key := unlabelled(f)
-	if l.seen[key] != nil {
-		return
+	if s := l.seen[key]; s != nil {
+		return s
 	}
 	if l.seen == nil {
 		l.seen, l.ports = map[engine.FlowEntry]*flowSeen{}, map[string]*portFlows{}
 	}
-	s := &flowSeen{flow: f, since: now, at: now}
+	s := &flowSeen{Flow: placer.Flow{FlowEntry: f}, at: now}
 	l.seen[key] = s
 	l.join(s, port)
+	return s
 }
 
 // remove forgets a flow.
@@ -80,18 +82,25 @@ func (l *Entries) remove(f engine.FlowEntry) {
 	if s := l.seen[unlabelled(f)]; s != nil {
 		delete(l.seen, unlabelled(f))
 		l.part(s)
+		s.Leave()
 	}
 }
 
-// Relabel notes that a flow has another label.
-func (l *Entries) Relabel(f engine.FlowEntry) {
+// Find implements [placer.Registry].
+func (l *Entries) Find(f engine.FlowEntry) *placer.Flow {
 	if s := l.seen[unlabelled(f)]; s != nil {
-		s.flow = f
+		return &s.Flow
 	}
+	return nil
 }
 
 // Clear forgets the flows, whose entries are gone; their packets stay counted.
-func (l *Entries) Clear() { l.seen, l.next = nil, nil }
+func (l *Entries) Clear() {
+	for f := range l.Flows {
+		f.Leave()
+	}
+	l.seen, l.next = nil, nil
+}
 
 // move notes the ports of a flow; "" leaves a port as it is.
 func (l *Entries) move(f engine.FlowEntry, ingress, egress string) {
@@ -162,7 +171,7 @@ func (l *Entries) look(count counter, now time.Time, time func() bool) (idle []e
 // read reads the counter of a flow. A failure leaves the flow as it is; gone: it has lost
 // its entry.
 func (l *Entries) read(s *flowSeen, count counter, now time.Time) (gone bool) {
-	packets, octets, err := count(unlabelled(s.flow))
+	packets, octets, err := count(unlabelled(s.FlowEntry))
 	if err != nil {
 		return errors.Is(err, engine.ErrGone)
 	}
@@ -183,10 +192,19 @@ func (l *Entries) read(s *flowSeen, count counter, now time.Time) (gone bool) {
 	return false
 }
 
-// All yields the flows, with the labels that they have.
+// Flows implements [placer.Registry].
+func (l *Entries) Flows(yield func(*placer.Flow) bool) {
+	for _, s := range l.seen {
+		if !yield(&s.Flow) {
+			return
+		}
+	}
+}
+
+// All yields the flows as entries, with the labels that they have.
 func (l *Entries) All(yield func(engine.FlowEntry) bool) {
 	for _, s := range l.seen {
-		if !yield(s.flow) {
+		if !yield(s.FlowEntry) {
 			return
 		}
 	}
@@ -196,12 +214,12 @@ func (l *Entries) All(yield func(engine.FlowEntry) bool) {
 func (l *Entries) Heaviest() []engine.FlowEntry {
 	all := slices.AppendSeq(make([]*flowSeen, 0, len(l.seen)), maps.Values(l.seen))
 	heavier := func(a, b *flowSeen) int {
-		return cmp.Or(cmp.Compare(b.octets, a.octets), a.flow.Src.Compare(b.flow.Src), a.flow.Dst.Compare(b.flow.Dst), cmp.Compare(a.flow.DestQP, b.flow.DestQP))
+		return cmp.Or(cmp.Compare(b.octets, a.octets), a.Src.Compare(b.Src), a.Dst.Compare(b.Dst), cmp.Compare(a.DestQP, b.DestQP))
 	}
 	all = status.First(all, status.FlowRows, heavier)
 	flows := make([]engine.FlowEntry, len(all))
 	for i, s := range all {
-		flows[i] = s.flow
+		flows[i] = s.FlowEntry
 	}
 	return flows
 }
@@ -213,10 +231,14 @@ func (l *Entries) Rows(flows []engine.FlowEntry, id func(engine.FlowEntry) uint1
 		s := l.seen[unlabelled(f)]
 		all[i] = &telemetry.Flow{
 			Id: telemetry.Text(name(f)), Src: telemetry.Text(f.Src.String()), Dst: telemetry.Text(f.Dst.String()), DestQp: &f.DestQP, FlowLabel: &f.Label,
-			SrcPort: srcPort(s.flow), Packets: telemetry.Count(s.packets), Bytes: telemetry.Count(s.octets), IngressPort: telemetry.Text(s.ingress), EgressPort: telemetry.Text(s.egress),
+			SrcPort: srcPort(s.FlowEntry), Packets: telemetry.Count(s.packets), Bytes: telemetry.Count(s.octets), IngressPort: telemetry.Text(s.ingress), EgressPort: telemetry.Text(s.egress),
 		}
 		if id := id(f); id != 0 {
 			all[i].StreamId = &id
+		}
+		link, movedAt := s.Path()
+		if all[i].Path = telemetry.Text(link); !movedAt.IsZero() {
+			all[i].MovedAt = telemetry.FineStamp(movedAt)
 		}
 	}
 	return all

@@ -230,19 +230,21 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 		if o.sw != nil {
 			neighbors = o.sw.control.Changed()
 		}
-		hops, order, polls := o.placement.Events()
+		placed := o.placement.Events()
 		act := func() {}
 		o.statistics.Unlock()
 		select {
 		case <-ctx.Done():
 		case <-neighbors:
 			act = func() { o.control(ctx, g) }
-		case <-hops:
-			act = func() { o.placement.HopsChanged() }
-		case <-order:
-			act = func() { o.placement.HopsChanged() }
-		case <-polls:
-			act = func() { o.placement.Poll(o.heldNow) }
+		case <-placed.Hops:
+			act = o.placement.HopsChanged
+		case <-placed.Order:
+			act = o.placement.HopsChanged
+		case <-placed.Polls:
+			act = func() { o.placement.Poll(o.sw.askHeld(o.streams.ID)) }
+		case held := <-placed.Held:
+			act = func() { o.placement.Move(held) }
 		case act = <-o.placement.Calls():
 		case b := <-batches:
 			act = func() { again.Reset(o.desired.Apply(writing, b)) }

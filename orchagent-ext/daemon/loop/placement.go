@@ -27,14 +27,9 @@ func (o *orch) place(ctx context.Context, g task.Group) {
 		o.ledger.EndCopy()
 	}
 	o.placement.Reconcile(ctx, g, want, &placement.Environment{
-		Engine: sw.engine, Rules: sw.Rules, Moved: o.entries.Relabel, Held: o.heldNow, PortName: sw.PortName,
-		HeldPairs: func() placer.Held {
-			held := sw.control.Holds()
-			return func(f engine.FlowEntry) bool { return held(f, 0) }
-		},
-		Count: func(f engine.FlowEntry) (uint64, error) {
-			_, octets, err := sw.forEntries().CountFlow(f)
-			return octets, err
+		Engine: sw.engine, Rules: sw.Rules, Flows: &o.entries, Switch: sw.forEntries(), PortName: sw.PortName,
+		HeldPairs: func() placement.Ask {
+			return sw.askHeld(func(engine.FlowEntry) uint16 { return 0 })
 		},
 		PortStats: func(name string) *telemetry.PortStats { return sw.ReadPorts([]string{name})[0] },
 		Databases: o.Databases, CountersDB: o.countersDB, Log: o.Log, Now: o.Now,
@@ -46,10 +41,14 @@ func (o *orch) share(ctx context.Context, g task.Group) {
 	o.placement.Share(ctx, g, o.snapshot(), o.etcdAccess(), o.Log)
 }
 
-// heldNow returns the flows that are held now.
-func (o *orch) heldNow() placer.Held {
-	held := o.sw.control.Holds()
-	return func(f engine.FlowEntry) bool { return held(f, o.streams.ID(f)) }
+// askHeld returns a function that asks which flows are held now. id returns a flow's Stream ID;
+// 0: it is to be left out.
+func (s *opened) askHeld(id func(engine.FlowEntry) uint16) placement.Ask {
+	ask := s.control.Holds()
+	return func() placer.Held {
+		held := ask()
+		return func(f engine.FlowEntry) bool { return held(f, id(f)) }
+	}
 }
 
 // publishRoutes brings the rows of next hops and of the hash up to date.

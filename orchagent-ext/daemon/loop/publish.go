@@ -91,7 +91,6 @@ func (o *orch) describe(s *status.Report) {
 		o.rows.Set(row)
 	}
 	flows := o.entries.Rows(shown, o.streams.ID)
-	o.placement.DescribeFlows(flows, shown)
 	flows = o.path.Health(flows, o.sw.PortName)
 	o.rows.Replace(telemetry.TableFlow, o.encoder.Encode(o.sw.control.FlowRows(flows, o.Now())...))
 	o.rows.Replace(telemetry.TableHost, o.encoder.Encode(o.sw.control.HostRows()...))

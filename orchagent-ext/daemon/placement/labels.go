@@ -55,12 +55,15 @@ type labels struct {
 	*placer.Placer
 	settings placer.Config
 	watch    watch
+	held     chan placer.Held // the answer of flow control to a poll
+	took     time.Duration    // of the poll so far
 }
 
 // stopped ends it. Labels stay.
 func (l *labels) stopped() *labels {
 	if l != nil {
 		l.watch.stop()
+		l.Release()
 	}
 	return nil
 }
@@ -81,14 +84,28 @@ func (p *Placement) reconcileLabels(want *Settings) {
 		return
 	}
 	p.labels = p.labels.stopped()
-	p.labels = &labels{settings: c, watch: newWatch(p.env.Log), Placer: placer.New(c, &p.network, p.env.Engine, p.env.Count, p.env.Log, p.env.Now())}
-	p.labels.Moved = p.env.Moved
+	p.labels = &labels{settings: c, watch: newWatch(p.env.Log), held: make(chan placer.Held, 1), Placer: placer.New(c, &p.network, p.env.Flows, p.env.Log, p.env.Now())}
 }
 
-// pollLabels reads counters, and moves flows.
-func (p *Placement) pollLabels(held func() placer.Held) {
+// pollLabels reads counters, and asks which flows are held: since the counters of many flows
+// take time, after these, and beside the loop, as flow control may be slow to answer.
+func (p *Placement) pollLabels(ask Ask) {
 	l, began := p.labels, p.env.Now()
-	waiting, err := l.Poll(began, held)
+	l.Poll(began)
+	for f := range l.Placed {
+		if _, octets, err := p.env.Switch.CountFlow(f.FlowEntry); err == nil { // else its entry is gone, or cannot be read now
+			l.Sample(f, octets)
+		}
+	}
+	l.took = p.env.Now().Sub(began)
+	go func() { l.held <- ask() }()
+}
+
+// moveLabels moves flows, and plans the next poll.
+func (p *Placement) moveLabels(held placer.Held) {
+	l, began := p.labels, p.env.Now()
+	moves, waiting := l.Moves(held)
+	err := l.CarryOut(p.env.Switch, moves, began)
 	l.watch.polled(err, p.env.Log, "flows cannot be moved")
-	l.watch.due.Reset(l.Pace(waiting, p.env.Now().Sub(began)))
+	l.watch.due.Reset(l.Pace(waiting, l.took+p.env.Now().Sub(began)))
 }

@@ -37,13 +37,13 @@ func (s *Settings) ChoosesLabels() bool {
 // Environment is the open switch, and the databases beside it.
 type Environment struct {
 	Engine *engine.Engine
-	Rules  redirector.Switch                                 // sends flows to next hops, from any goroutine; nil: Engine does
-	Count  func(engine.FlowEntry) (octets uint64, err error) // reads the counter of an entry
-	Moved  func(engine.FlowEntry)                            // receives entries with another label
-	Held   func() placer.Held                                // returns which flows are held now
+	Rules  redirector.Switch // sends flows to next hops, from any goroutine; nil: Engine does
+	Flows  placer.Registry   // of flows with entries
+	Switch placer.Switch     // has these entries
 
-	// HeldPairs is as Held, by the addresses of flows. Its result may be called from any goroutine.
-	HeldPairs func() placer.Held
+	// HeldPairs returns a function that asks which flows are held, by their addresses. That, and
+	// its result, may be called from any goroutine.
+	HeldPairs func() Ask
 
 	PortStats func(name string) *telemetry.PortStats // nil: the port has none
 	PortName  func(number uint64) string             // by the number in frames; ""
@@ -53,6 +53,9 @@ type Environment struct {
 	Log        *slog.Logger
 	Now        func() time.Time
 }
+
+// Ask asks flow control which flows are held now. It may take a second, and is for any goroutine.
+type Ask = func() placer.Held
 
 // Placement keeps flows placed while that is configured. The zero value is idle. It is for one
 // goroutine.
@@ -99,14 +102,20 @@ func (p *Placement) Feed(samples <-chan packetio.Sample) { p.redirects.Feed(samp
 // Calls returns the calls that the loop is to make, each once, or nil.
 func (p *Placement) Calls() <-chan func() { return p.redirects.Calls() }
 
-// Events returns the channels that are readable once next hops have changed, once their order
-// on the switch has (both: call HopsChanged), and when Poll is due. nil: there is no such event.
-func (p *Placement) Events() (hops, order <-chan struct{}, polls <-chan time.Time) {
-	order = p.order.Task().changed()
-	if p.labels == nil {
-		return nil, order, nil
+// Events are the channels of the parts that run; nil: there is no such event.
+type Events struct {
+	Hops, Order <-chan struct{}    // next hops have changed, or their order on the switch: call HopsChanged
+	Polls       <-chan time.Time   // call Poll
+	Held        <-chan placer.Held // of flows, at a poll: call Move
+}
+
+// Events returns the channels to wait for.
+func (p *Placement) Events() Events {
+	e := Events{Order: p.order.Task().changed()}
+	if l := p.labels; l != nil {
+		e.Hops, e.Polls, e.Held = l.watch.changed(), l.watch.due.C, l.held
 	}
-	return p.labels.watch.changed(), order, p.labels.watch.due.C
+	return e
 }
 
 // HopsChanged has next hops read again.
@@ -117,10 +126,17 @@ func (p *Placement) HopsChanged() {
 	}
 }
 
-// Poll reads counters, and moves flows. held asks which flows are held now.
-func (p *Placement) Poll(held func() placer.Held) {
+// Poll reads counters, and asks which flows are held, beside the loop.
+func (p *Placement) Poll(ask Ask) {
 	if p.labels != nil {
-		p.pollLabels(held)
+		p.pollLabels(ask)
+	}
+}
+
+// Move ends a poll: it moves flows but for those that are held.
+func (p *Placement) Move(held placer.Held) {
+	if p.labels != nil {
+		p.moveLabels(held)
 	}
 }
 
@@ -136,26 +152,11 @@ func (p *Placement) Prepare(flows []packetio.NewFlow, now time.Time) {
 	p.labels.Prepare(dsts, now)
 }
 
-// Place returns a new flow with the label that is chosen for it: its own where labels are those
-// of the hash.
-func (p *Placement) Place(f engine.FlowEntry, now time.Time) engine.FlowEntry {
-	if p.labels == nil {
-		return f
-	}
-	return p.labels.Place(f, now)
-}
-
-// Observe notes the port by which the CPU saw a flow leave.
-func (p *Placement) Observe(f engine.FlowEntry, egress string) {
-	if p.labels != nil && egress != "" {
-		p.labels.Observe(f, egress)
-	}
-}
-
-// SrcPort notes that a flow has another source port.
-func (p *Placement) SrcPort(f engine.FlowEntry) {
+// Place gives a new flow the label that is chosen for it: its own where labels are those of the
+// hash.
+func (p *Placement) Place(f *placer.Flow, now time.Time) {
 	if p.labels != nil {
-		p.labels.SrcPort(f)
+		p.labels.Place(f, now)
 	}
 }
 

@@ -12,7 +12,9 @@ import (
 	"sluice/tests/configtest"
 
 	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/entries"
 	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/switch/engine"
 )
 
@@ -20,7 +22,7 @@ func TestPlacementFollowsTheMethodOfTheSwitch(t *testing.T) {
 	placed := []string{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}
 	log := slog.New(slog.DiscardHandler)
 	g, ctx := task.NewGroup(t.Context(), log)
-	env := &Environment{Engine: &engine.Engine{}, Log: log, Now: time.Now}
+	env := &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now}
 	f := engine.FlowEntry{Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: 5, Label: 7}
 	var p Placement
 	for i, tt := range []struct {
@@ -54,15 +56,14 @@ func TestPlacementFollowsTheMethodOfTheSwitch(t *testing.T) {
 				t.Errorf("step %d: another value of moves began placement again", i)
 			}
 		}
-		if _, _, polls := p.Events(); (polls != nil) != tt.labels || (calls != nil) != tt.redirects {
+		if polls := p.Events().Polls; (polls != nil) != tt.labels || (calls != nil) != tt.redirects {
 			t.Errorf("step %d: polls %v, calls %v", i, polls, calls)
 		}
 	}
 	p.Prepare([]packetio.NewFlow{{}}, time.Now())
-	p.Observe(f, "Ethernet0")
-	p.SrcPort(f)
-	if got := p.Place(f, time.Now()); got != f {
-		t.Errorf("placement that is off places %v", got)
+	one := &placer.Flow{FlowEntry: f}
+	if p.Place(one, time.Now()); one.FlowEntry != f {
+		t.Errorf("placement that is off gives %v the label %d", f, one.Label)
 	}
 	if err := g.Wait(); err != nil {
 		t.Error(err)
@@ -77,11 +78,44 @@ func TestDetachedPlacementHasNoEvents(t *testing.T) {
 		Snapshot: configtest.Snapshot(t, []string{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}), Kernel: true,
 		Outcome: &engine.Outcome{Choices: engine.Choices{engine.NeedPlacement: {Method: engine.Entries}}},
 	}
-	p.Reconcile(ctx, g, want, &Environment{Engine: &engine.Engine{}, Log: log, Now: time.Now})
+	p.Reconcile(ctx, g, want, &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now})
 	p.Detach()
-	if hops, order, polls := p.Events(); hops != nil || order != nil || polls != nil {
-		t.Errorf("events %v, %v, %v", hops, order, polls)
+	if e := p.Events(); e != (Events{}) {
+		t.Errorf("events %+v", e)
 	}
 	p.HopsChanged()
 	p.Poll(nil)
+	p.Move(nil)
+}
+
+// A flow control that is slow to answer holds up the poll, and not the loop.
+func TestPollWaitsForFlowControlBesideTheLoop(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	g, ctx := task.NewGroup(t.Context(), log)
+	var p Placement
+	want := &Settings{
+		Snapshot: configtest.Snapshot(t, []string{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}), Kernel: true,
+		Outcome: &engine.Outcome{Choices: engine.Choices{engine.NeedPlacement: {Method: engine.Entries}}},
+	}
+	p.Reconcile(ctx, g, want, &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now})
+	<-p.Events().Polls
+	answer := make(chan placer.Held)
+	p.Poll(func() placer.Held { return <-answer })
+	held := p.Events().Held
+	select {
+	case <-held:
+		t.Error("flows move before flow control has answered")
+	default:
+	}
+	answer <- func(engine.FlowEntry) bool { return false }
+	p.Move(<-held)
+	<-p.Events().Polls // the next one is due
+
+	// An answer to a placement that has ended moves no flow of the next one.
+	p.Poll(func() placer.Held { return <-answer })
+	p.Detach()
+	if p.Reconcile(ctx, g, want, p.env); p.Events().Held == held {
+		t.Error("the next placement waits for answers to the one before")
+	}
+	answer <- nil
 }

@@ -139,17 +139,3 @@ func groupRows(r *placer.Report) (*telemetry.PlacementGroup, []*telemetry.Placem
 	}
 	return g, members
 }
-
-// DescribeFlows adds the paths of flows to their rows; shown are the flows of the rows.
-func (p *Placement) DescribeFlows(all []*telemetry.Flow, shown []engine.FlowEntry) {
-	if p.labels == nil {
-		return
-	}
-	for i, f := range all {
-		link, movedAt := p.labels.Path(shown[i])
-		f.Path = telemetry.Text(link)
-		if !movedAt.IsZero() {
-			f.MovedAt = telemetry.FineStamp(movedAt)
-		}
-	}
-}

@@ -63,7 +63,9 @@ type Environment struct {
 	Rules  redirector.Switch
 	Engine redirector.Switch
 
-	Held func() placer.Held // returns the flows that are held now, by their addresses; nil: all are free
+	// Held is called by the loop. It returns a function that asks which flows are held now, by
+	// their addresses, from any goroutine. nil: all are free.
+	Held func() func() placer.Held
 	// Programmed returns the groups of the switch, from any goroutine; nil: they are the kernel's.
 	Programmed func() []nexthops.Programmed
 
@@ -208,10 +210,11 @@ func (r *running) poll() {
 
 // held returns which flows are held now; nil: the loop is busy, or the task ends.
 func (r *running) held() func(redirect.Flow) bool {
-	var held placer.Held
-	if !r.callWithin(heldPatience, func() { held = r.env.Held() }) {
+	var ask func() placer.Held
+	if !r.callWithin(heldPatience, func() { ask = r.env.Held() }) {
 		return nil
 	}
+	held := ask()
 	return func(f redirect.Flow) bool {
 		return held(engine.FlowEntry{Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort})
 	}

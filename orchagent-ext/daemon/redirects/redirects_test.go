@@ -156,7 +156,9 @@ func TestRulesOfADeadLinkGoWhileTheLoopIsBusy(t *testing.T) {
 		settings: &Settings{}, ctx: t.Context(), calls: make(chan func()),
 		env: &Environment{
 			PortName: func(n uint64) string { return fmt.Sprint("up", n) }, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
-			Held: func() placer.Held { return func(engine.FlowEntry) bool { return false } },
+			Held: func() func() placer.Held {
+				return func() placer.Held { return func(engine.FlowEntry) bool { return false } }
+			},
 		},
 	}
 	r.moves.Store(uint32(redirect.MovesAny))

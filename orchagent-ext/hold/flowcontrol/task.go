@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,6 +49,9 @@ type Task struct {
 	ended      chan struct{}
 	stopping   atomic.Bool
 	realtime   atomic.Pointer[string] // why there is none; "": there is
+
+	asking sync.Mutex // of one caller of Report, and of Close
+	closed bool
 }
 
 const (
@@ -80,7 +84,12 @@ func New(sw Switch, events int, m Transport) (*Task, error) {
 }
 
 // Close closes the descriptor that New made.
-func (t *Task) Close() error { return unix.Close(t.control) }
+func (t *Task) Close() error {
+	t.asking.Lock() // Report writes to it
+	defer t.asking.Unlock()
+	t.closed = true
+	return unix.Close(t.control)
+}
 
 // Configure gives the fast lane a configuration, which is immutable from then on. The
 // transport is to be configured likewise.
@@ -91,8 +100,14 @@ func (t *Task) Configure(c *Config) {
 	t.wake()
 }
 
-// Report returns the present state; nil before Run and after its end.
+// Report returns the present state; nil before Run, after its end, and where the thread gives no
+// answer for a second. Any goroutine may call it.
 func (t *Task) Report() *Report {
+	t.asking.Lock()
+	defer t.asking.Unlock()
+	if t.closed {
+		return nil
+	}
 	t.wanted.Store(newReport())
 	t.wake()
 	timer := time.NewTimer(patience)

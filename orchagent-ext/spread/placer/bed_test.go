@@ -48,6 +48,8 @@ type bed struct {
 	spines   map[string]string
 	prefixes map[netip.Prefix][]string
 
+	known map[engine.FlowEntry]*Flow // the registry
+
 	// What the switch has.
 	flows   map[engine.FlowEntry]engine.FlowEntry // by the flow without label and source port
 	order   []engine.FlowEntry
@@ -70,7 +72,7 @@ const (
 func newBed(t testing.TB, c Config) *bed {
 	b := &bed{
 		TB: t, now: time.Unix(1e9, 0), hash: ecmp.Kernel{Seed: seed, Policy: ecmp.PolicyFields, Fields: ecmp.FiveTuple | ecmp.FieldLabel},
-		groups: map[netip.Addr]*nexthops.Group{dst: members(1, 1, 1, 1)}, sent: map[string]uint64{}, flows: map[engine.FlowEntry]engine.FlowEntry{},
+		groups: map[netip.Addr]*nexthops.Group{dst: members(1, 1, 1, 1)}, sent: map[string]uint64{}, flows: map[engine.FlowEntry]engine.FlowEntry{}, known: map[engine.FlowEntry]*Flow{},
 		rates: map[engine.FlowEntry]float64{}, octets: map[engine.FlowEntry]uint64{}, refuse: map[uint32]bool{}, held: map[uint32]bool{},
 	}
 	b.start(c)
@@ -84,13 +86,10 @@ func kernel() Config {
 
 // start begins as a process does.
 func (b *bed) start(c Config) {
-	count := func(f engine.FlowEntry) (uint64, error) {
-		if _, there := b.flows[key(f)]; !there {
-			return 0, engine.ErrGone
-		}
-		return b.octets[key(f)], nil
+	if b.p != nil {
+		b.p.Release()
 	}
-	b.p = New(c, b, b, count, slog.New(slog.DiscardHandler), b.now)
+	b.p = New(c, b, b, slog.New(slog.DiscardHandler), b.now)
 }
 
 // members are next hops by Ethernet0, 4, 8… with weights; 0: dead.
@@ -142,12 +141,55 @@ func (b *bed) Spine(link string) string { return b.spines[link] }
 
 func (b *bed) Prefixes() (map[netip.Prefix][]string, error) { return b.prefixes, nil }
 
-func (b *bed) Flows(yield func(engine.FlowEntry) bool) {
-	for _, f := range b.flows {
+func (b *bed) Flows(yield func(*Flow) bool) {
+	for _, f := range b.known {
 		if !yield(f) {
 			return
 		}
 	}
+}
+
+func (b *bed) Find(f engine.FlowEntry) *Flow { return b.known[key(f)] }
+
+// remove takes a flow's entry off the switch.
+func (b *bed) remove(f engine.FlowEntry) {
+	b.known[key(f)].Leave()
+	delete(b.known, key(f))
+	delete(b.flows, key(f))
+}
+
+// enter gives a flow an entry, with the label that it has.
+func (b *bed) enter(f engine.FlowEntry) *Flow {
+	one := &Flow{FlowEntry: f}
+	b.known[key(f)], b.flows[key(f)] = one, f
+	return one
+}
+
+// place gives a flow an entry, with the label of placement, and returns that.
+func (b *bed) place(f engine.FlowEntry) engine.FlowEntry {
+	one := b.enter(f)
+	b.p.Place(one, b.now)
+	b.flows[key(f)] = one.FlowEntry
+	return one.FlowEntry
+}
+
+func (b *bed) CountFlow(f engine.FlowEntry) (packets, octets uint64, err error) {
+	if _, there := b.flows[key(f)]; !there {
+		return 0, 0, engine.ErrGone
+	}
+	return 0, b.octets[key(f)], nil
+}
+
+// poll is a poll of the daemon.
+func (b *bed) poll() (waiting bool, err error) {
+	b.p.Poll(b.now)
+	for f := range b.p.Placed {
+		if _, octets, err := b.CountFlow(f.FlowEntry); err == nil {
+			b.p.Sample(f, octets)
+		}
+	}
+	moves, waiting := b.p.Moves(b.isHeld)
+	return waiting, b.p.CarryOut(b, moves, b.now)
 }
 
 func (b *bed) Relabel(flows []engine.FlowEntry, each engine.EachLabel) (refused []engine.FlowEntry, err error) {
@@ -171,7 +213,7 @@ func (b *bed) Relabel(flows []engine.FlowEntry, each engine.EachLabel) (refused 
 	return refused, nil
 }
 
-func (b *bed) isHeld() Held { return func(f engine.FlowEntry) bool { return b.held[f.DestQP] } }
+func (b *bed) isHeld(f engine.FlowEntry) bool { return b.held[f.DestQP] }
 
 func hashed(qp uint32) engine.FlowEntry {
 	f := engine.FlowEntry{Src: src, Dst: dst, DestQP: qp, SrcPort: 49152}
@@ -181,8 +223,8 @@ func hashed(qp uint32) engine.FlowEntry {
 
 // add brings a flow to the switch, with a rate in octets/s.
 func (b *bed) add(f engine.FlowEntry, rate float64) {
-	placed := b.p.Place(f, b.now)
-	b.flows[key(f)], b.rates[key(f)] = placed, rate
+	b.place(f)
+	b.rates[key(f)] = rate
 	b.order = append(b.order, key(f))
 }
 
@@ -197,9 +239,14 @@ func (b *bed) step(d time.Duration) (waiting bool) {
 		}
 	}
 	b.now = b.now.Add(d)
-	waiting, err := b.p.Poll(b.now, b.isHeld)
+	waiting, err := b.poll()
 	if err != nil {
 		b.Fatal(err)
+	}
+	for k, f := range b.known {
+		if f.FlowEntry != b.flows[k] {
+			b.Errorf("the registry has %v, the switch %v", f.FlowEntry, b.flows[k])
+		}
 	}
 	return waiting
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// BenchmarkPoll is the time of a poll over 10,000 flows, without reading their counters.
+// BenchmarkPoll is the time of a poll over 10,000 flows, with a read of a map as that of a counter.
 func BenchmarkPoll(b *testing.B) {
 	c := kernel()
 	c.Table.Capacity = 10000
@@ -19,7 +19,7 @@ func BenchmarkPoll(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		bed.now = bed.now.Add(100 * time.Millisecond)
-		if _, err := bed.p.Poll(bed.now, bed.isHeld); err != nil {
+		if _, err := bed.poll(); err != nil {
 			b.Fatal(err)
 		}
 	}

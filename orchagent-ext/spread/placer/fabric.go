@@ -53,10 +53,8 @@ func (p *Placer) SetFabric(f Fabric) {
 				g.plan.number = 0
 			}
 		}
-		for _, is := range p.flows {
-			if is.group != nil {
-				is.group.table.SetLeaf(is.flow(), p.leafOf(is.entry.Dst))
-			}
+		for f := range p.Placed {
+			f.group.table.SetLeaf(f.flow(), p.leafOf(f.Dst))
 		}
 	}
 	for _, g := range p.groups {

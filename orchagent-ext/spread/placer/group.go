@@ -106,8 +106,8 @@ func (p *Placer) sweep(now time.Time) {
 	}
 	p.swept = now
 	used := make(map[netip.Addr]bool, len(p.dests))
-	for k := range p.flows {
-		used[k.Dst] = true
+	for f := range p.flows {
+		used[f.Dst] = true
 	}
 	maps.DeleteFunc(p.dests, func(dst netip.Addr, g *group) bool { return g != nil && !used[dst] })
 }
@@ -144,10 +144,10 @@ func (p *Placer) regroup(dsts []netip.Addr, results map[netip.Addr]nexthops.Resu
 	for _, dst := range dsts {
 		p.dests[dst] = p.groups[nameAt[dst]] // nil without a name
 	}
-	for _, is := range p.flows {
-		if now := p.dests[is.entry.Dst]; now != is.group {
-			is.leave()
-			p.join(is, now)
+	for f := range p.flows {
+		if now := p.dests[f.Dst]; now != f.group {
+			f.leave()
+			f.join(now)
 		}
 	}
 }
@@ -167,9 +167,9 @@ func (p *Placer) rename(dsts []netip.Addr, nameAt map[netip.Addr]string, wanted 
 
 // dissolve lets the flows of a group go.
 func (p *Placer) dissolve(g *group) {
-	for _, is := range p.flows {
-		if is.group == g {
-			is.group = nil
+	for f := range p.flows {
+		if f.group == g {
+			f.group = nil
 		}
 	}
 	for dst, at := range p.dests {
@@ -268,16 +268,6 @@ func (p *Placer) modelOf(w *nexthops.Group, gaveUp bool) (m ecmp.Model, linear *
 // member is the member of a netdev, or -1.
 func (g *group) member(link string) int {
 	return slices.IndexFunc(g.members, func(m nexthops.Member) bool { return m.Link == link })
-}
-
-// place places a new flow.
-func (g *group) place(is *placed, leaf int) placement.Placement {
-	return g.table.Place(is.flow(), leaf, is.hash)
-}
-
-// adopt takes a flow over with its label.
-func (g *group) adopt(is *placed, leaf int) {
-	g.table.Adopt(is.flow(), leaf, is.hash, is.entry.Label)
 }
 
 // check compares the octets that ports sent with the predicted ones.

@@ -37,10 +37,14 @@ type Network interface {
 	Prefixes() (map[netip.Prefix][]string, error)
 }
 
-// Entries is the flows that have entries on the switch: [engine.Engine].
-type Entries interface {
-	Flows(yield func(engine.FlowEntry) bool)
+// Switch has the entries of flows.
+type Switch interface {
+	// Relabel is that of [engine.Engine].
 	Relabel(flows []engine.FlowEntry, each engine.EachLabel) (refused []engine.FlowEntry, err error)
+
+	// CountFlow returns the counts of a flow's entry since it was created, or an error for one
+	// that is gone.
+	CountFlow(f engine.FlowEntry) (packets, octets uint64, err error)
 }
 
 // Config has the settings of placement.
@@ -70,18 +74,14 @@ const (
 
 // Placer places flows. It is for one goroutine.
 type Placer struct {
-	// As [New] got them; count returns the octets of a flow's entry since it was created,
-	// or an error for one that is gone.
-	cfg     Config
-	net     Network
-	entries Entries
-	count   func(engine.FlowEntry) (octets uint64, err error)
-	log     *slog.Logger
+	// As [New] got them.
+	cfg      Config
+	net      Network
+	registry Registry
+	log      *slog.Logger
 
-	flows  map[engine.FlowEntry]*placed // by the flow without label and source port
-	dests  map[netip.Addr]*group        // nil: no group of several next hops
-	groups map[string]*group            // by name
-	round  uint64                       // of polls
+	dests  map[netip.Addr]*group // nil: no group of several next hops
+	groups map[string]*group     // by name
 
 	// How the kernel hashes, read with each check of the ports; hashErr is why that is
 	// unknown.
@@ -101,32 +101,19 @@ type Placer struct {
 	// began: when the placer was made. Tables count ns from it by Go's monotonic clock.
 	began  time.Time
 	cost   time.Duration // of a poll
+	polled time.Time     // the last poll began
 	fabric fabric
-
-	// Moved is called for each flow that got another label. It may be nil.
-	Moved func(f engine.FlowEntry)
 }
 
-// placed is a flow that has an entry.
-type placed struct {
-	entry   engine.FlowEntry
-	hash    uint32 // its label by hash
-	group   *group // nil: none
-	round   uint64 // in which it was seen last
-	octets  uint64 // of its counter, at the last poll
-	movedAt time.Time
+// New returns a placer of the flows of a registry. Release it in the end.
+func New(c Config, n Network, r Registry, log *slog.Logger, now time.Time) *Placer {
+	return &Placer{cfg: c.complete(), net: n, registry: r, log: log, began: now, dests: map[netip.Addr]*group{}, groups: map[string]*group{}, stale: true}
 }
 
-// flow returns the flow as package placement has it.
-func (p *placed) flow() placement.Flow {
-	return placement.Flow{Src: p.entry.Src, Dst: p.entry.Dst, DestQP: p.entry.DestQP, SrcPort: p.entry.SrcPort}
-}
-
-// New returns a placer. count reads the counter of a flow's entry.
-func New(c Config, n Network, e Entries, count func(engine.FlowEntry) (octets uint64, err error), log *slog.Logger, now time.Time) *Placer {
-	return &Placer{
-		cfg: c.complete(), net: n, entries: e, count: count, log: log,
-		began: now, flows: map[engine.FlowEntry]*placed{}, dests: map[netip.Addr]*group{}, groups: map[string]*group{}, stale: true,
+// Release ends placement: flows keep their labels, and another placer takes them over.
+func (p *Placer) Release() {
+	for f := range p.flows {
+		f.placer, f.group = nil, nil
 	}
 }
 
@@ -155,12 +142,6 @@ func (p *Placer) Tune(c Config) bool {
 	return true
 }
 
-// key returns the part of an entry that identifies the flow.
-func key(f engine.FlowEntry) engine.FlowEntry {
-	f.Label, f.SrcPort = 0, 0
-	return f
-}
-
 // Stale marks the next hops for another reading.
 func (p *Placer) Stale(now time.Time) {
 	if !p.stale {
@@ -168,37 +149,23 @@ func (p *Placer) Stale(now time.Time) {
 	}
 }
 
-// Place returns a flow with the label that its entry is to have: f has the label of the hash. One
-// that is placed keeps its label. Where the switch computes labels, a new flow keeps that of the
-// hash until it pauses: another one could reorder its packets.
-func (p *Placer) Place(f engine.FlowEntry, now time.Time) engine.FlowEntry {
-	k := key(f)
-	if is := p.flows[k]; is != nil {
-		return is.entry
-	}
-	p.Prepare([]netip.Addr{f.Dst}, now)
-	one := &placed{entry: f, hash: f.Label, round: p.round}
-	p.flows[k] = one
-	if g := p.dests[f.Dst]; g != nil && f.SrcPort != 0 {
-		one.group = g
-		if p.cfg.Computed {
-			g.table.Enter(one.flow(), p.leafOf(f.Dst), one.hash)
-		} else if at := g.place(one, p.leafOf(f.Dst)); at.Label != 0 {
-			one.entry.Label = at.Label
-		}
-	}
-	return one.entry
-}
-
-// SrcPort records the UDP source port of a flow. Its label stays.
-func (p *Placer) SrcPort(f engine.FlowEntry) {
-	is := p.flows[key(f)]
-	if is == nil || f.SrcPort == 0 || is.entry.SrcPort == f.SrcPort {
+// Place gives a flow of the registry that is new the label that its entry is to have: it has the
+// label of the hash. One that is placed keeps its label. Where the switch computes labels, a new
+// flow keeps that of the hash until it pauses: another one could reorder its packets.
+func (p *Placer) Place(f *Flow, now time.Time) {
+	if f.placer == p {
 		return
 	}
-	is.leave()
-	is.entry.SrcPort = f.SrcPort
-	p.join(is, p.dests[is.entry.Dst])
+	p.Prepare([]netip.Addr{f.Dst}, now)
+	f.placer, f.group, f.hash = p, nil, f.Label
+	if g := p.dests[f.Dst]; g != nil && f.SrcPort != 0 {
+		f.group = g
+		if p.cfg.Computed {
+			g.table.Enter(f.flow(), p.leafOf(f.Dst), f.hash)
+		} else if at := g.table.Place(f.flow(), p.leafOf(f.Dst), f.hash); at.Label != 0 {
+			f.Label = at.Label
+		}
+	}
 }
 
 // Prepare reads the next hops of destinations, at once, where some are new. Destinations
@@ -216,97 +183,77 @@ func (p *Placer) Prepare(dsts []netip.Addr, now time.Time) {
 	}
 }
 
-// sync takes over unknown flows, and forgets those whose entry is gone.
+// sync takes over the flows of the registry that are unknown, with their labels.
 func (p *Placer) sync(now time.Time) {
-	p.round++
-	var news []*placed
-	for f := range p.entries.Flows {
-		k := key(f)
-		is := p.flows[k]
-		if is == nil {
-			is = &placed{entry: f, hash: p.cfg.Algorithm.Label(0, f.DestQP, f.Src.As16(), f.Dst.As16())}
-			p.flows[k] = is
-			news = append(news, is)
-		}
-		is.round = p.round
-	}
-	for k, is := range p.flows {
-		if is.round != p.round {
-			is.leave()
-			delete(p.flows, k)
-		}
-	}
+	var news []*Flow
 	var dsts []netip.Addr
-	for _, is := range news {
-		dsts = append(dsts, is.entry.Dst)
+	for f := range p.registry.Flows {
+		if f.placer != p {
+			f.placer, f.group, f.hash = p, nil, p.cfg.Algorithm.Label(0, f.DestQP, f.Src.As16(), f.Dst.As16())
+			news, dsts = append(news, f), append(dsts, f.Dst)
+		}
 	}
 	p.Prepare(dsts, now)
-	for _, is := range news {
-		if is.group == nil {
-			p.join(is, p.dests[is.entry.Dst])
+	for _, f := range news {
+		if f.group == nil {
+			f.join(p.dests[f.Dst])
 		}
 	}
 }
 
-// join takes a flow over into a group, with the label that it has. Without its source
-// port its path is unknown.
-func (p *Placer) join(is *placed, g *group) {
-	if g != nil && is.entry.SrcPort != 0 {
-		is.group = g
-		g.adopt(is, p.leafOf(is.entry.Dst))
-	}
-}
-
-// leave removes the flow from the table of its group.
-func (is *placed) leave() {
-	if is.group != nil {
-		is.group.table.Forget(is.flow())
-	}
-	is.group = nil
-}
-
-// Held reports whether a flow is held.
-type Held func(engine.FlowEntry) bool
-
-// Poll reads the counters, and makes the moves that are due. held returns the flows that
-// are held now. waiting reports whether a table waits for pauses of flows.
-func (p *Placer) Poll(now time.Time, held func() Held) (waiting bool, err error) {
+// Poll begins a poll: it takes over unknown flows, and reads next hops where they may have
+// changed. The counters of flows come next, by Sample.
+func (p *Placer) Poll(now time.Time) {
+	p.polled = now
 	p.sync(now)
-	look := now.Sub(p.checked) >= checkEvery || now.Before(p.checked)
-	if look {
+	if p.checkDue() {
 		p.readHash()
 	}
 	p.refresh(now)
-	at := int64(now.Sub(p.began))
-	for _, is := range p.flows {
-		if is.group == nil {
-			continue
-		}
-		f := is.flow()
-		if octets, err := p.count(is.entry); err == nil { // else it has no entry any more, or cannot be read now
-			is.octets = octets
-			is.group.table.Sample(f, octets, at)
-		}
+}
+
+// checkDue reports whether ports are compared with the predictions in this poll.
+func (p *Placer) checkDue() bool {
+	return p.polled.Sub(p.checked) >= checkEvery || p.polled.Before(p.checked)
+}
+
+// at is the time of the poll as tables have it.
+func (p *Placer) at() int64 { return int64(p.polled.Sub(p.began)) }
+
+// Sample has the octets of a flow's counter at this poll. A flow whose counter cannot be read
+// is left out.
+func (p *Placer) Sample(f *Flow, octets uint64) {
+	f.octets = octets
+	f.group.table.Sample(f.flow(), octets, p.at())
+}
+
+// Moves ends a poll: it compares the octets that ports sent with the predicted ones, and returns
+// the moves that are due. held reports which flows are held now, and so stay. waiting reports
+// whether a table waits for pauses of flows.
+func (p *Placer) Moves(held Held) (moves []Move, waiting bool) {
+	for f := range p.Placed {
+		f.group.table.Hold(f.flow(), held(f.FlowEntry))
 	}
-	p.hold(held())
-	if look {
+	if p.checkDue() {
 		for _, g := range p.groups {
-			g.check(p.net.Sent, now)
+			g.check(p.net.Sent, p.polled)
 		}
 		if p.cfg.Leaf != "" {
-			p.checkReceived(now)
+			p.checkReceived(p.polled)
 		}
-		p.checked = now
+		p.checked = p.polled
 	}
-	waiting = false
 	for _, g := range p.groups {
-		waits, moveErr := p.move(g, at, now, held)
-		waiting = waiting || waits
-		if moveErr != nil {
-			err = moveErr
+		if g.reason != "" {
+			continue
 		}
+		for _, m := range g.table.Look(p.at()) {
+			f := p.registry.Find(engine.FlowEntry{Src: m.Flow.Src, Dst: m.Flow.Dst, DestQP: m.Flow.DestQP})
+			moves = append(moves, Move{f, g.table, m})
+		}
+		waiting = waiting || g.table.Watching()
 	}
-	return waiting, err
+	return moves, waiting
 }
 
 // Pace is how long after a poll that took so long the next one is due: so soon that pauses
@@ -321,111 +268,4 @@ func (p *Placer) Pace(waiting bool, took time.Duration) time.Duration {
 		share = waitShare
 	}
 	return max(min(max(time.Duration(p.cfg.Table.IdleNS)/2, leastPoll), mostPoll), share*took)
-}
-
-// move makes the moves of a group that are due. waits reports whether the group waits for
-// pauses.
-func (p *Placer) move(g *group, at int64, now time.Time, held func() Held) (waits bool, err error) {
-	if g.reason != "" {
-		return false, nil
-	}
-	moves := g.table.Look(at)
-	waits = g.table.Watching()
-	if len(moves) == 0 {
-		return waits, nil
-	}
-	by := make(map[engine.FlowEntry]placement.Move, len(moves))
-	change := make([]engine.FlowEntry, 0, len(moves))
-	isHeld := held() // since the last look it may have come
-	for _, m := range moves {
-		f := engine.FlowEntry{Src: m.Flow.Src, Dst: m.Flow.Dst, DestQP: m.Flow.DestQP, SrcPort: m.Flow.SrcPort, Label: m.To}
-		if is := p.flows[key(f)]; is == nil || isHeld(is.entry) {
-			g.table.Cancel(m)
-			g.table.Hold(m.Flow, is != nil)
-			continue
-		}
-		change = append(change, f)
-		by[key(f)] = m
-	}
-	refused, err := p.entries.Relabel(change, p.whileIdle(g, by))
-	for _, f := range refused {
-		if m, tried := by[key(f)]; tried {
-			g.table.Undo(m)
-			delete(by, key(f))
-		}
-	}
-	for _, f := range change {
-		is := p.flows[key(f)]
-		if _, made := by[key(f)]; !made || is == nil {
-			continue
-		}
-		is.entry.Label, is.movedAt = f.Label, now
-		if p.Moved != nil {
-			p.Moved(is.entry)
-		}
-	}
-	return waits, err
-}
-
-// whileIdle has labels change only of flows whose counter is as it was when the table
-// found them idle: the ledger, and the changes before, take milliseconds. The others are
-// cancelled, and taken out of by. Where any flow may move it leaves by as it is.
-func (p *Placer) whileIdle(g *group, by map[engine.FlowEntry]placement.Move) engine.EachLabel {
-	if p.cfg.Table.Moves == placement.MovesAny {
-		return engine.EachLabel{}
-	}
-	sends := func(f engine.FlowEntry) bool {
-		octets, err := p.count(f)
-		return err != nil || octets != p.flows[key(f)].octets
-	}
-	return engine.EachLabel{
-		Before: func(f engine.FlowEntry) bool {
-			if !sends(f) {
-				return true
-			}
-			g.table.Cancel(by[key(f)])
-			delete(by, key(f))
-			return false
-		},
-		After: func(f engine.FlowEntry) {
-			if sends(f) {
-				g.table.Overtaken(by[key(f)])
-			}
-		},
-	}
-}
-
-// hold passes the held flows to the tables.
-func (p *Placer) hold(held Held) {
-	for _, is := range p.flows {
-		if is.group != nil {
-			is.group.table.Hold(is.flow(), held(is.entry))
-		}
-	}
-}
-
-// Observe records that packets of a flow left by a netdev of a next hop.
-func (p *Placer) Observe(f engine.FlowEntry, link string) {
-	is := p.flows[key(f)]
-	if is == nil || is.group == nil {
-		return
-	}
-	if m := is.group.member(link); m >= 0 {
-		is.group.table.Observe(is.flow(), m)
-	}
-}
-
-// Path returns the netdev that a flow is predicted to leave by ("": unknown), and the
-// time of its last move.
-func (p *Placer) Path(f engine.FlowEntry) (link string, movedAt time.Time) {
-	is := p.flows[key(f)]
-	if is == nil {
-		return "", movedAt
-	}
-	if is.group != nil {
-		if _, m, ok := is.group.table.Label(is.flow()); ok && m >= 0 && m < len(is.group.members) {
-			link = is.group.members[m].Link
-		}
-	}
-	return link, is.movedAt
 }

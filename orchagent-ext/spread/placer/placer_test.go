@@ -387,16 +387,16 @@ func TestEntriesThatGoAreForgotten(t *testing.T) {
 	b.zipf(16)
 	b.run(time.Second)
 	for _, k := range b.order[:8] {
-		delete(b.flows, k)
+		b.remove(k)
 	}
-	b.p.Place(hashed(0x900), b.now) // and the switch has no room for it
+	b.place(hashed(0x900))
+	b.remove(hashed(0x900)) // as the switch has no room for it
 	b.run(time.Second)
 	if r := b.report(); r.Flows != 8 {
 		t.Errorf("%d flows are known, 8 have entries", r.Flows)
 	}
 	for i := range 8 {
-		f := hashed(uint32(0x100 + i))
-		b.flows[key(f)] = b.p.Place(f, b.now)
+		b.place(hashed(uint32(0x100 + i)))
 	}
 	b.distinct()
 }
@@ -455,13 +455,22 @@ func TestRatesThatSwing(t *testing.T) {
 	b := newBed(t, kernel())
 	b.zipf(32)
 	times := map[uint32]int{}
-	b.p.Moved = func(f engine.FlowEntry) { times[f.DestQP]++ }
+	before := maps.Clone(b.flows)
 	const seconds = 10
 	for n := range seconds * 5 {
 		for i, k := range b.order {
 			b.rates[k] = 1e6 / float64(1+(i+n/2*7)%32)
 		}
 		b.step(200 * time.Millisecond)
+		for k, f := range b.flows {
+			if f.Label != before[k].Label {
+				times[f.DestQP]++
+			}
+		}
+		maps.Copy(before, b.flows)
+	}
+	if len(times) == 0 {
+		t.Error("no flow moved")
 	}
 	for qp, n := range times {
 		if n > seconds {
@@ -476,16 +485,16 @@ func TestFlowWithoutSourcePort(t *testing.T) {
 	b := newBed(t, kernel())
 	f := hashed(1)
 	f.SrcPort = 0
-	b.flows[key(f)], b.order = f, []engine.FlowEntry{key(f)}
+	b.enter(f)
+	b.order = []engine.FlowEntry{key(f)}
 	b.rates[key(f)] = 1e6
 	b.zipf(8)
 	b.run(2 * time.Second)
 	if b.p.NoPort() != 1 || b.report().Flows != 8 || b.flows[key(f)].Label != f.Label {
 		t.Errorf("%d without port, %d flows placed", b.p.NoPort(), b.report().Flows)
 	}
-	f.SrcPort = 49152
-	b.flows[key(f)] = f
-	b.p.SrcPort(f)
+	b.known[key(f)].SetSrcPort(49152)
+	b.flows[key(f)] = b.known[key(f)].FlowEntry
 	if b.run(time.Second); b.p.NoPort() != 0 || b.report().Flows != 9 {
 		t.Errorf("%d without port, %d flows placed", b.p.NoPort(), b.report().Flows)
 	}
@@ -508,7 +517,7 @@ func TestLearnedModel(t *testing.T) {
 		for range 600 {
 			b.step(50 * time.Millisecond)
 			for _, f := range b.flows { // samples tell the port
-				b.p.Observe(f, b.link(f))
+				b.known[key(f)].Observe(b.link(f))
 			}
 		}
 		got, r := b.spread(), b.report()
@@ -539,7 +548,7 @@ func TestLearnedModelTakesTheOrderOfTheSwitch(t *testing.T) {
 		for range 600 {
 			b.step(50 * time.Millisecond)
 			for _, f := range b.flows {
-				b.p.Observe(f, b.link(f))
+				b.known[key(f)].Observe(b.link(f))
 			}
 		}
 		return b.spread(), b.report()
@@ -590,7 +599,7 @@ func TestPathsThatAreNotTold(t *testing.T) {
 		t.Errorf("reason %q, %d moves", r.Reason, r.Moves)
 	}
 	for _, f := range b.flows {
-		b.p.Observe(f, b.link(f))
+		b.known[key(f)].Observe(b.link(f))
 		break
 	}
 	if r := b.report(); r.Reason != "" {
@@ -631,7 +640,7 @@ func TestGroupTooLarge(t *testing.T) {
 	}
 	b.groups[dst] = members(weights...)
 	f := hashed(1)
-	if got := b.p.Place(f, b.now); got.Label != f.Label {
+	if got := b.place(f); got.Label != f.Label {
 		t.Errorf("label %#x, want %#x, that of the hash", got.Label, f.Label)
 	}
 	if r := b.report(); !strings.Contains(r.Reason, "5000 next hops") {
@@ -640,7 +649,6 @@ func TestGroupTooLarge(t *testing.T) {
 	// One of many members that is not too large.
 	b.groups[dst] = members(weights[:512]...)
 	b.p.Stale(b.now)
-	b.flows[key(f)] = f
 	b.zipf(64)
 	b.run(time.Second)
 	if r := b.report(); r.Reason != "" || r.Unknown != 0 || len(r.Name) > longestName {

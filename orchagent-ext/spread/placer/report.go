@@ -69,8 +69,8 @@ func (p *Placer) Reports() []Report {
 // NoPort returns the number of flows that cannot be placed since their source port is
 // unknown.
 func (p *Placer) NoPort() (n int) {
-	for k := range p.flows {
-		if p.flows[k].entry.SrcPort == 0 {
+	for f := range p.flows {
+		if f.SrcPort == 0 {
 			n++
 		}
 	}
