@@ -188,6 +188,7 @@ var (
 	ACLEntryPacket       = define("SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION", ActionS32, of("SAI_PACKET_ACTION_"))
 	ACLEntryTrap         = define("SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID", ActionOID)
 	ACLEntrySample       = define("SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE", ActionOID, inPlace)
+	ACLEntryPolicer      = define("SAI_ACL_ENTRY_ATTR_ACTION_SET_POLICER", ActionOID, inPlace)
 	ACLEntryCounter      = define("SAI_ACL_ENTRY_ATTR_ACTION_COUNTER", ActionOID)
 )
 
@@ -223,6 +224,7 @@ var (
 	PolicerColors = define("SAI_POLICER_ATTR_COLOR_SOURCE", S32, of("SAI_POLICER_COLOR_SOURCE_"))
 	PolicerRate   = define("SAI_POLICER_ATTR_CIR", U64, inPlace) // packets or octets a second
 	PolicerBurst  = define("SAI_POLICER_ATTR_CBS", U64, inPlace) // packets or octets
+	PolicerGreen  = define("SAI_POLICER_ATTR_GREEN_PACKET_ACTION", S32, of("SAI_PACKET_ACTION_"))
 	PolicerRed    = define("SAI_POLICER_ATTR_RED_PACKET_ACTION", S32, of("SAI_PACKET_ACTION_"))
 
 	SampleRate = define("SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE", U32, inPlace) // one of so many packets

@@ -91,8 +91,6 @@ func TestRoundTripsToHostsAreMeasured(t *testing.T) {
 	_, near, far := newWAN(t)
 	for _, l := range []*leaf{near, far} {
 		l.set("SLUICE_RATE_ADVICE", "global", "admin_state", "enabled")
-		l.set("SLUICE_IPFIX", "global", "admin_state", "enabled") // each packet: to learn, one in 256 is enough
-		l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", "::1")
 		l.set("SLUICE_RATE_ADVICE_HOST", fabric.HostA.Masked().String(), "NULL", "NULL")
 	}
 	startWAN(near, far, 100, 1_000_000)

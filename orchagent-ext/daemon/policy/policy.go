@@ -111,9 +111,10 @@ const (
 	LearnAnswers  = 16
 )
 
-// learnFrom is what the switch is asked to send to the CPU for that.
+// learnFrom is what the switch is asked to send to the CPU for that. Estimates of flows in queues
+// go by samples that are by chance.
 func learnFrom(s *config.Snapshot) *engine.Export {
-	return &engine.Export{Rate: LearnSampling, CM: true, Answers: LearnAnswers, Ports: slices.Sorted(maps.Keys(s.Resolve()))}
+	return &engine.Export{Rate: LearnSampling, CM: true, Answers: LearnAnswers, First: Watches(s) == 0, Ports: slices.Sorted(maps.Keys(s.Resolve()))}
 }
 
 // placementPolicy is what placement asks of the switch; nil: nothing.

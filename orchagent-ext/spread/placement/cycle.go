@@ -11,14 +11,15 @@ type cycle struct {
 	pause  int64  // before it, in ns
 	begun  bool   // at and octets hold
 	length int64  // of the last one; 0: none ended yet
+	ended  int    // cycles that the flow's rate is the mean of
 }
 
 const (
 	// mostCycle is the longest period that a flow is known to have, in ns.
 	mostCycle = int64(10e9)
-	// cyclePart is how far a cycle that is longer than twice RateNS changes the average of a
-	// flow's rate: bursts differ, and it would be the average alone.
-	cyclePart = 0.5
+	// leastPart is how far a cycle changes the average of a flow's rate at least. Bursts differ by
+	// chance, so that all cycles count alike until there are 1 ÷ leastPart of them.
+	leastPart = 0.2
 	// likePause is how much pauses between bursts of one kind may differ, as a quotient.
 	likePause = 2
 )
@@ -41,9 +42,10 @@ func (t *Table) burstBegins(e *entry, octets uint64, now, pause int64) {
 			t.account(e, -1)
 			e.measured = false
 			t.account(e, 1)
+			c.ended = 0
 		}
 		e.from, e.begun = c.octets, c.at
-		c.length = length
+		c.length, c.ended = length, c.ended+1
 		t.measureUntil(e, octets, now)
 	default:
 		c.length = 0
@@ -75,6 +77,18 @@ func (t *Table) longCycle() int64 {
 		return 0
 	}
 	return int64(sum / weight)
+}
+
+// goalPart is the part of the distance between 1 and the goal at which moves stop among flows that
+// pause for long: windows of two bursts differ by more than those of many.
+const goalPart = 0.5
+
+// goalOf returns the worst ÷ mean at which moves stop.
+func (t *Table) goalOf() float64 {
+	if t.longCycle() == 0 {
+		return t.cfg.Goal
+	}
+	return 1 + (t.cfg.Goal-1)*goalPart
 }
 
 // lacksCycles reports whether flows pause for long, and much load is of some whose period is

@@ -144,8 +144,8 @@ func (t *Table) measureUntil(e *entry, octets uint64, now int64) {
 	t.account(e, -1)
 	if e.measured {
 		part := 1 - math.Exp(-float64(passed)/float64(t.cfg.RateNS))
-		if e.cycle.length > 2*t.cfg.RateNS {
-			part = min(part, cyclePart)
+		if e.cycle.length > 2*t.cfg.WindowNS {
+			part = min(part, max(leastPart, 1/float64(e.cycle.ended)))
 		}
 		rate = e.rate + (rate-e.rate)*part
 	}

@@ -40,8 +40,8 @@ func (t *Table) Look(now int64) []Move {
 	}
 	_, worst, mean := t.worst()
 	limit := t.cfg.Threshold
-	if t.evening || worst <= limit*mean && t.looksAgain() {
-		limit = t.cfg.Goal
+	if t.goal = t.goalOf(); t.evening || worst <= limit*mean && t.looksAgain(now) {
+		limit = t.goal
 	}
 	if mean <= 0 || worst <= limit*mean {
 		t.stats.NoBetter = false
@@ -50,7 +50,7 @@ func (t *Table) Look(now int64) []Move {
 	}
 	switch {
 	case t.evening:
-	case limit == t.cfg.Goal: // one round more
+	case limit == t.goal: // one round more
 		t.evening, t.rounds = true, recheckRounds-1
 	default:
 		if t.cfg.WindowNS != 0 && !t.rest.over(now, worst/mean) {
@@ -143,10 +143,12 @@ const (
 // evened ends moves at the goal, or where every move gains too little.
 func (t *Table) evened() {
 	switch _, worst, mean := t.worst(); {
-	case len(t.moves) == t.cfg.MaxMoves && worst > t.cfg.Goal*mean:
+	case len(t.moves) == t.cfg.MaxMoves && worst > t.goal*mean:
 	case len(t.moves) == 0 && t.settling.number < t.recheck:
 	case len(t.moves) == 0 || t.cfg.WindowNS == 0 || t.rounds == recheckRounds:
-		t.evening = false
+		if t.evening = false; len(t.moves) == 0 && t.rounds == 0 && t.rest.first {
+			t.rest = rest{} // no flow has moved yet
+		}
 	default:
 		t.rounds, t.recheck = t.rounds+1, t.settling.number+recheckWindows
 	}
@@ -158,10 +160,10 @@ const againRounds = 4
 
 // looksAgain reports whether a load between the goal and the threshold moves flows, since
 // they have sent another burst since the last moves.
-func (t *Table) looksAgain() bool {
+func (t *Table) looksAgain(now int64) bool {
 	length := t.longCycle()
 	switch {
-	case t.again == 0 || t.settling.number < t.againAt:
+	case t.again == 0 || now < t.againAt:
 		return false
 	case length == 0:
 		t.again = 0
@@ -171,7 +173,7 @@ func (t *Table) looksAgain() bool {
 		t.again--
 	}
 	begins := t.againAt != 0
-	t.againAt = t.settling.number + length/t.cfg.WindowNS
+	t.againAt = now + length
 	return begins
 }
 
@@ -218,7 +220,7 @@ func (t *Table) improve(now int64) {
 	clear(t.excluded)
 	for len(t.moves) < t.cfg.MaxMoves {
 		a, worst, mean := t.worst()
-		if mean <= 0 || worst <= t.cfg.Goal*mean {
+		if mean <= 0 || worst <= t.goal*mean {
 			return
 		}
 		f, g, to := t.best(a, worst, mean)
@@ -253,7 +255,7 @@ func (t *Table) best(a int, worst, mean float64) (f, g *entry, to int) {
 			}
 		}
 	}
-	if f != nil && best <= t.cfg.Goal*mean || t.cfg.MaxMoves-len(t.moves) < 2 {
+	if f != nil && best <= t.goal*mean || t.cfg.MaxMoves-len(t.moves) < 2 {
 		return f, nil, to
 	}
 	limit := best

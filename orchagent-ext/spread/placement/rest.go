@@ -10,6 +10,7 @@ type rest struct {
 	length int64   // from then on
 	worst  float64 // worst ÷ mean that has begun moves of late, at most
 	begun  bool    // at holds
+	first  bool    // there was none before
 }
 
 // How long a rest is: it doubles when the load is uneven again soon after it.
@@ -32,6 +33,6 @@ func (r *rest) over(now int64, worst float64) bool {
 	default:
 		r.length, r.worst = min(2*r.length, mostRest), max(r.worst, worst)
 	}
-	r.at, r.begun = now, true
+	r.at, r.begun, r.first = now, true, !r.begun
 	return true
 }

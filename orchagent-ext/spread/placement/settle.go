@@ -86,7 +86,7 @@ func (t *Table) unsettled(now int64) bool {
 	}
 	for i := range t.entries {
 		if e := &t.entries[i]; e.live && e.measured {
-			e.rate, e.class = e.last, stay(e.class, e.last)
+			e.rate, e.class, e.cycle.ended = e.last, stay(e.class, e.last), min(e.cycle.ended, 1)
 		}
 	}
 	t.recount()

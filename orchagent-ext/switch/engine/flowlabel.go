@@ -40,6 +40,9 @@ type Features struct {
 
 	Opcode bool // entries can match the opcode of the BTH
 
+	// First: entries can have a policer that copies to the CPU, and the CPU is not an ASIC's.
+	First bool
+
 	Kernel bool // the switch is the Linux kernel: its hash is known by a seed
 
 	Queues   uint8  // egress queues of a port, of the port with most
@@ -98,6 +101,10 @@ func Objects(p Policy, c Choices, f Features) []Object {
 	}
 	if p.Export != nil {
 		meets(NeedExport, exportObjects(p, r, f, redirects))
+	}
+	byChance := p.Export == nil && !placed || p.Export != nil && !p.Export.First || c.Method(NeedHold) == Source // which counts octets by samples
+	if f.First && !byChance {
+		return withFirst(all)
 	}
 	return all
 }

@@ -57,3 +57,39 @@ func TestLearningHasEntries(t *testing.T) {
 		}
 	}
 }
+
+// Where the CPU is that of a software switch, entries that sample copy packets, too, while these
+// are few: of flows without an entry of their own, and of answers. Samples that are exported, or
+// that estimate flows in queues, stay by chance.
+func TestFirstPacketsComeBesideSamples(t *testing.T) {
+	const policer = "SAI_ACL_ENTRY_ATTR_ACTION_SET_POLICER"
+	label := &Label{Algorithm: flow.CRC32}
+	ports := []string{"Ethernet0"}
+	placed := Choices{NeedFlowLabel: Choice{Method: Compute}, NeedPlacement: Choice{Method: Entries}}
+	for name, tt := range map[string]struct {
+		policy Policy
+		c      Choices
+		first  bool
+		want   map[string]string // policers by the key of the sample object
+	}{
+		"placement":        {Policy{Label: label, Ports: ports, Placement: &Placement{Sampling: 256}}, placed, true, map[string]string{"@export/sample": "@export/sample/first"}},
+		"learning":         {Policy{Export: &Export{Rate: 256, CM: true, Answers: 16, First: true, Ports: ports}}, Chose(NeedFlowLabel, None), true, map[string]string{"@export/sample": "@export/sample/first", "@learn/sample": "@learn/sample/first"}},
+		"hold by source":   {Policy{Export: &Export{Rate: 256, CM: true, Answers: 16, First: true, Ports: ports}}, Choices{NeedHold: Choice{Method: Source}}, true, nil},
+		"estimates":        {Policy{Export: &Export{Rate: 256, CM: true, Answers: 16, Ports: ports}}, Chose(NeedFlowLabel, None), true, nil},
+		"placement, IPFIX": {Policy{Label: label, Ports: ports, Placement: &Placement{Sampling: 256}, Export: &Export{Rate: 1000, Ports: ports}}, placed, true, nil},
+		"an ASIC":          {Policy{Label: label, Ports: ports, Placement: &Placement{Sampling: 256}}, placed, false, nil},
+	} {
+		objects := Objects(tt.policy, tt.c, Features{Opcode: true, First: tt.first})
+		for _, o := range objects {
+			if o.Type != TypeACLEntry {
+				continue
+			}
+			if got, want := o.Attr(policer), tt.want[o.Attr("SAI_ACL_ENTRY_ATTR_ACTION_INGRESS_SAMPLEPACKET_ENABLE")]; got != want {
+				t.Errorf("%s: %s has policer %q, want %q", name, o.Key, got, want)
+			}
+		}
+		if _, err := Compare(objects, nil, func(string) bool { return false }); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"sluice/orchagent-ext/flows/flow"
@@ -23,6 +24,7 @@ const (
 	keyTrapGroup     = "cpu/group"
 	keySample        = "export/sample"
 	keyAnswers       = "learn/sample"
+	suffixFirst      = "/first"
 	KeyLearn         = "learn"
 	KeyExportTable   = "export/table"
 	keyExport        = "export/entry"
@@ -264,6 +266,38 @@ func policerObjects(cpu CPU) []Object {
 // sampleObject returns the object by which entries sample packets.
 func sampleObject(key string, rate uint32) Object {
 	return NewObject(key, TypeSample, saiattr.SampleRate.Of(uint64(rate)))
+}
+
+// The packets that come to the CPU besides samples, of each object by which entries sample. They
+// take a twentieth of a core at most.
+const (
+	firstRate  = 2000 // packets a second
+	firstBurst = 256  // packets
+)
+
+// withFirst returns objects with a policer for each object by which entries sample: while few
+// packets meet these entries, all come to the CPU instead of one of so many. Entries of flows are
+// apart, so that with [Entries] a flow shows itself by its first packets.
+func withFirst(objects []Object) (all []Object) {
+	policers := map[string]bool{}
+	for _, o := range objects {
+		sample := o.Attr(saiattr.ACLEntrySample.Name)
+		if o.Type != TypeACLEntry || sample == "" {
+			all = append(all, o)
+			continue
+		}
+		key := strings.TrimPrefix(sample, "@") + suffixFirst
+		if !policers[key] {
+			policers[key] = true
+			all = append(all, NewObject(key, TypePolicer,
+				saiattr.PolicerMeter.Enum("packets"), saiattr.PolicerMode.Enum("sr-tcm"), implied(saiattr.PolicerColors.Enum("blind")),
+				saiattr.PolicerRate.Of(firstRate), saiattr.PolicerBurst.Of(firstBurst), saiattr.PolicerGreen.Enum("copy")))
+		}
+		with := NewObject(o.Key, o.Type, append(slices.Clone(o.Values), saiattr.ACLEntryPolicer.Ref(key))...)
+		with.Optional, with.Meets = o.Optional, o.Meets
+		all = append(all, with)
+	}
+	return all
 }
 
 // udfObjects are match, group and field by which the destination QP is read, for hashing

@@ -80,6 +80,9 @@ type Export struct {
 	// Packets by which source queue pairs are learned, where the switch matches BTH opcodes:
 	CM      bool   // all messages of RDMA-CM, by copies
 	Answers uint32 // one of so many acknowledgements; 0: as all packets
+
+	// First: samples need not be by chance, and the CPU may get all packets while these are few.
+	First bool
 }
 
 // Placement has the settings that chosen labels need besides entries of flows.

@@ -60,7 +60,7 @@ func (e *Engine) doWithout(c Choices, err error) bool {
 	sampled := attr == "" || attr == saiattr.ACLEntrySample.Name
 	less, lack := e.offered.without(o, attr)
 	switch {
-	case e.offered.PoliceCPU && (o.Type == TypePolicer || o.Type == TypeTrapGroup || o.Attr(saiattr.UserTrapGroup.Name) != ""):
+	case e.offered.PoliceCPU && (o.Type == TypePolicer && !strings.HasSuffix(o.Key, suffixFirst) || o.Type == TypeTrapGroup || o.Attr(saiattr.UserTrapGroup.Name) != ""):
 		e.offered.PoliceCPU = false
 		without("policing packets to the CPU")
 	case o.Meets == NeedExport && lack == "", o.Attr(saiattr.ACLEntrySample.Name) != "" && sampled:
@@ -132,6 +132,10 @@ func (f Features) without(o *Object, attr string) (less Features, lack string) {
 		f.Uncounted = true
 		return f, "counters"
 	}
+	if o.Type == TypePolicer && strings.HasSuffix(o.Key, suffixFirst) && f.First {
+		f.First = false
+		return f, "the first packets of flows"
+	}
 	if o.Type == TypeTrapRoute {
 		f.TrapRoute = false
 		return f, "a channel of the trap's own"
@@ -156,6 +160,7 @@ func (f Features) without(o *Object, attr string) (less Features, lack string) {
 		}
 	}
 	drop(&f.InnerPort, "packets in tunnels", saiattr.ACLTableInnerPort, saiattr.ACLEntryInnerPort)
+	drop(&f.First, "the first packets of flows", saiattr.ACLEntryPolicer)
 	drop(&f.Opcode, "learning source queue pairs", saiattr.ACLTableOpcode, saiattr.ACLEntryOpcode)
 	drop(&f.Protocol, "matching UDP only", saiattr.ACLTableProtocol, saiattr.ACLTableNextHeader, saiattr.ACLEntryProtocol, saiattr.ACLEntryNextHeader)
 	return f, strings.Join(lacks, ", ")

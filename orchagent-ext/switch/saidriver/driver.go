@@ -194,6 +194,8 @@ func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
 	f.TrapRoute = can || !known
 	f.PoliceCPU, _ = d.lib.CanCreate(saiattr.TrapGroup, saiattr.TrapGroupPolicer)
 	f.InnerPort, _ = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryInnerPort)
+	police, _ := d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryPolicer)
+	f.First = d.kernel && police
 	f.Opcode, _ = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryOpcode)
 	can, known = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryNextHeader)
 	f.Protocol = can || !known
