@@ -32,6 +32,7 @@ import (
 // link that is down drops, as an ASIC's does.
 type ruleSwitch struct {
 	leaf *fabric.LeafSpine
+	v6   bool // rules are for IPv6
 
 	mu    sync.Mutex
 	to    map[string]installed // rules in force, by their names
@@ -55,14 +56,17 @@ const (
 // firstTable is the routing table of the first uplink; the others have those after it.
 const firstTable = 1000
 
-func newRuleSwitch(t *testing.T, leaf *fabric.LeafSpine) *ruleSwitch {
+func newRuleSwitch(t *testing.T, leaf *fabric.LeafSpine, v6 bool) *ruleSwitch {
 	t.Helper()
-	s := &ruleSwitch{leaf: leaf, to: map[string]installed{}}
+	s := &ruleSwitch{leaf: leaf, v6: v6, to: map[string]installed{}}
 	all := &net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)}
+	if v6 {
+		all = &net.IPNet{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}
+	}
 	for i, u := range leaf.Uplinks {
 		for _, r := range []*netlink.Route{
-			{Dst: all, Table: firstTable + i, LinkIndex: u.Index, Gw: spineAddress(i).AsSlice()},
-			{Dst: all, Table: firstTable + i, Type: unix.RTN_BLACKHOLE, Priority: 1000},
+			{Dst: all, Table: firstTable + i, LinkIndex: u.Index, Gw: s.nextHop(i).AsSlice(), Priority: 1000},
+			{Dst: all, Table: firstTable + i, Type: unix.RTN_BLACKHOLE, Priority: 2000},
 		} {
 			fabrictest.Check(t, leaf.Leaf.Do(func() error { return netlink.RouteAdd(r) }))
 		}
@@ -70,7 +74,15 @@ func newRuleSwitch(t *testing.T, leaf *fabric.LeafSpine) *ruleSwitch {
 	return s
 }
 
-// redirect implements orchagenttest.ASIC for rules of IPv4.
+// nextHop is the address of the spine on an uplink that routes go by.
+func (s *ruleSwitch) nextHop(uplink int) netip.Addr {
+	if s.v6 {
+		return s.leaf.Uplinks[uplink].Peer().LinkLocal
+	}
+	return spineAddress(uplink)
+}
+
+// redirect implements orchagenttest.ASIC.
 func (s *ruleSwitch) redirect(name string, fields map[string]string, neighbor string) error {
 	if neighbor == "" {
 		return s.uninstall(name)
@@ -78,14 +90,14 @@ func (s *ruleSwitch) redirect(name string, fields map[string]string, neighbor st
 	address, _, _ := strings.Cut(fields["REDIRECT_ACTION"], "@")
 	uplink := -1
 	for i := range s.leaf.Uplinks {
-		if spineAddress(i).String() == address {
+		if s.nextHop(i).String() == address {
 			uplink = i
 		}
 	}
 	if uplink < 0 {
 		return fmt.Errorf("no uplink has the next hop %s", address)
 	}
-	rule, err := ruleOf(fields, redirections)
+	rule, err := s.ruleOf(fields, redirections)
 	if err != nil {
 		return err
 	}
@@ -98,7 +110,7 @@ func (s *ruleSwitch) drop(name string, fields map[string]string, on bool) error 
 	if !on {
 		return s.uninstall(name)
 	}
-	rule, err := ruleOf(fields, drops)
+	rule, err := s.ruleOf(fields, drops)
 	if err != nil {
 		return err
 	}
@@ -107,10 +119,14 @@ func (s *ruleSwitch) drop(name string, fields map[string]string, on bool) error 
 }
 
 // ruleOf is the kernel's rule with the match of an ACL rule.
-func ruleOf(fields map[string]string, priority int) (rule *netlink.Rule, err error) {
+func (s *ruleSwitch) ruleOf(fields map[string]string, priority int) (rule *netlink.Rule, err error) {
 	rule = netlink.NewRule()
 	rule.Family, rule.IPProto = unix.AF_INET, unix.IPPROTO_UDP
-	for field, to := range map[string]**net.IPNet{"SRC_IP": &rule.Src, "DST_IP": &rule.Dst} {
+	source, destination := "SRC_IP", "DST_IP"
+	if s.v6 {
+		rule.Family, source, destination = unix.AF_INET6, "SRC_IPV6", "DST_IPV6"
+	}
+	for field, to := range map[string]**net.IPNet{source: &rule.Src, destination: &rule.Dst} {
 		if fields[field] == "" {
 			continue
 		}
@@ -335,7 +351,11 @@ func psample(in, out int, rate, seq uint32, frame []byte) []byte {
 	b[17] = 1 // version
 	b = attribute(b, 0, binary.NativeEndian.AppendUint16(nil, uint16(in)))
 	b = attribute(b, 1, binary.NativeEndian.AppendUint16(nil, uint16(out)))
-	b = attribute(b, 2, number(14+uint32(binary.BigEndian.Uint16(frame[16:])))) // octets on the wire, of IPv4
+	octets := 14 + uint32(binary.BigEndian.Uint16(frame[16:])) // on the wire
+	if frame[12] == 0x86 {                                     // IPv6 counts those after its header
+		octets = 14 + 40 + uint32(binary.BigEndian.Uint16(frame[18:]))
+	}
+	b = attribute(b, 2, number(octets))
 	b = attribute(b, 3, number(1))
 	b = attribute(b, 4, number(seq))
 	b = attribute(b, 5, number(rate))
@@ -344,7 +364,7 @@ func psample(in, out int, rate, seq uint32, frame []byte) []byte {
 	return b
 }
 
-// spineAddress is the address of the spine on an uplink.
+// spineAddress is the IPv4 address of the spine on an uplink.
 func spineAddress(uplink int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, 1, 0, byte(uplink<<1) + 1})
 }
