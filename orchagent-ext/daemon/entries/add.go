@@ -29,7 +29,7 @@ type Hardware interface {
 // CountFlow reads the counter of a flow's entry. It returns [engine.ErrGone] where the flow has
 // none.
 func (s Switch) CountFlow(f engine.FlowEntry) (packets, octets uint64, err error) {
-	r := s.Engine.FlowCounter(f)
+	r := s.FlowCounter(f)
 	if r == nil {
 		return 0, 0, engine.ErrGone
 	}
@@ -70,7 +70,7 @@ func (l *Entries) Add(flows []packetio.NewFlow, sw Switch, p Placement, now time
 			admitted, port = append(admitted, is.FlowEntry), ingress
 		} else if is.SrcPort != f.SrcPort && f.SrcPort != 0 {
 			is.SetSrcPort(f.SrcPort)
-			if err := sw.Engine.SetSrcPort(is.FlowEntry); err != nil {
+			if err := sw.SetSrcPort(is.FlowEntry); err != nil {
 				return err
 			}
 		} else {
@@ -78,11 +78,11 @@ func (l *Entries) Add(flows []packetio.NewFlow, sw Switch, p Placement, now time
 		}
 		l.move(f, ingress, egress)
 	}
-	if err := sw.Engine.RemoveFlows(evicted); err != nil {
+	if err := sw.RemoveFlows(evicted); err != nil {
 		l.forget(sw.Engine, admitted)
 		return err
 	}
-	refused, err := sw.Engine.AddFlows(admitted)
+	refused, err := sw.AddFlows(admitted)
 	if err != nil {
 		l.forget(sw.Engine, admitted)
 		return err

@@ -142,7 +142,7 @@ func (l *Entries) Packets() uint64 { return l.total }
 // removes the entries of flows that are idle for long. now is the clock.
 func (l *Entries) Expire(sw Switch, now func() time.Time) error {
 	began := now()
-	return sw.Engine.RemoveFlows(l.look(sw.CountFlow, began, func() bool { return now().Sub(began) < lookTime }))
+	return sw.RemoveFlows(l.look(sw.CountFlow, began, func() bool { return now().Sub(began) < lookTime }))
 }
 
 // look reads the counters of the next flows while there is time, of one at least. It returns
