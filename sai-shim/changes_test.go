@@ -74,9 +74,9 @@ func createTrap(l *sai.Library, more ...saiattr.Value) (sai.ObjectID, error) {
 	return l.Create(saiattr.UserTrap, append([]saiattr.Value{saiattr.UserTrapType.Enum("acl")}, more...)...)
 }
 
-// TestChanges: each call passes the right API, object, attributes and values, of each
+// TestEachCallPassesItsObjectAndAttributes: each call passes the right API, object, attributes and values, of each
 // form. The calls depend on one another: objects are removed in the end.
-func TestChanges(t *testing.T) {
+func TestEachCallPassesItsObjectAndAttributes(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile())
 	if diff := cmp.Diff([]string{"create switch#1 INIT_SWITCH=true", "set switch#1 PACKET_EVENT_NOTIFY=function", "get switch#1 SLUICE_EXTENSION"}, library.Calls()); diff != "" {

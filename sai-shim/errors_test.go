@@ -16,9 +16,9 @@ import (
 	"sluice/sai-shim/saitest"
 )
 
-// TestStatuses: each status is an error that names call, object and, by the
+// TestStatusesNameCallObjectAndAttribute: each status is an error that names call, object and, by the
 // index in the status, the attribute; and has one reason at most.
-func TestStatuses(t *testing.T) {
+func TestStatusesNameCallObjectAndAttribute(t *testing.T) {
 	library := saitest.New(t)
 	reasons := []error{sai.ErrNotSupported, sai.ErrNoRoom, sai.ErrNotFound, sai.ErrInUse}
 	for _, tt := range []struct {
@@ -73,8 +73,8 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// TestErrors: the line that the operator reads.
-func TestErrors(t *testing.T) {
+// TestErrorsReadAsOneLine: the line that the operator reads.
+func TestErrorsReadAsOneLine(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile(
 		"HIDE", "SAI_ACL_ENTRY_ATTR_ACTION_SET_USER_TRAP_ID SAI_SAMPLEPACKET_ATTR_SAMPLE_RATE SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA",
@@ -152,9 +152,9 @@ func TestSomeQueueStats(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestLists: lists longer than the first room come whole, and a library that
+// TestListsLongerThanTheirRoomAreReadWhole: lists longer than the first room come whole, and a library that
 // never has enough room is an error, not an endless loop.
-func TestLists(t *testing.T) {
+func TestListsLongerThanTheirRoomAreReadWhole(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile("PORTS", strings.TrimSpace(strings.Repeat("1 ", 300)), "FAIL", "get hash 0 -8"))
 	ports := must(l.GetObjects(saiattr.Switch, l.Switch, saiattr.SwitchPorts))

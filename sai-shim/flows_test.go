@@ -61,7 +61,7 @@ func TestExtensionHandshake(t *testing.T) {
 }
 
 // Holds reach the library as they were given, and what it answers comes back.
-func TestHolds(t *testing.T) {
+func TestHoldsReachTheLibraryAsGiven(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile())
 	library.Calls()

@@ -80,8 +80,8 @@ func TestOneLibraryAtATime(t *testing.T) {
 	}
 }
 
-// TestConnect: a switch that another process initialized is not initialized again.
-func TestConnect(t *testing.T) {
+// TestConnectLeavesTheSwitchInitialized: a switch that another process initialized is not initialized again.
+func TestConnectLeavesTheSwitchInitialized(t *testing.T) {
 	library := saitest.New(t)
 	l := must(sai.Open(library.Path, library.Profile("FAIL", "create switch 0 -12 1"), nil))
 	defer l.Close()

@@ -59,9 +59,9 @@ func read(t *testing.T, l *sai.Library, burst, first, n, size int, trap sai.Obje
 	}
 }
 
-// TestPackets: packets come in order, cut to the room for them, and say where
+// TestPacketsArriveInOrderWithTheirPort: packets come in order, cut to the room for them, and say where
 // they came in and which trap marked them.
-func TestPackets(t *testing.T) {
+func TestPacketsArriveInOrderWithTheirPort(t *testing.T) {
 	for _, size := range []int{4, 60, 511, 512, 513, 9000} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			l, raise := openPackets(t, fmt.Sprint("100 ", size))

@@ -12,9 +12,9 @@ import (
 	"sluice/sai-shim/saitest"
 )
 
-// TestReads: each question is asked of the right object, and the answer comes
+// TestReadsReturnTheAnswerOfTheObject: each question is asked of the right object, and the answer comes
 // back whole.
-func TestReads(t *testing.T) {
+func TestReadsReturnTheAnswerOfTheObject(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile("HASH_FIELDS", "0 1 35", "HIDE",
 		"SAI_ACL_ENTRY_ATTR_ACTION_SET_IPV6_FLOW_LABEL SAI_SWITCH_ATTR_ECMP_HASH_IPV6_RDMA SAI_HASH_ATTR_UDF_GROUP_LIST"))

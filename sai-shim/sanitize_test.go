@@ -59,7 +59,7 @@ func run(t *testing.T, program string, args ...string) {
 
 // The ring of packets under the sanitizers, read by one thread and filled by one
 // or several: each thread's packets come whole, in order, and taken or counted.
-func TestRing(t *testing.T) {
+func TestRingKeepsThePacketsOfEachThreadInOrder(t *testing.T) {
 	for _, sanitizer := range []string{"thread", "address,undefined"} {
 		t.Run(sanitizer, func(t *testing.T) {
 			dir := t.TempDir()
@@ -87,7 +87,7 @@ func TestCloseWhilePacketsCome(t *testing.T) {
 }
 
 // Every function of the shim under the sanitizers, against the recording library.
-func TestShim(t *testing.T) {
+func TestShimIsCleanUnderSanitizers(t *testing.T) {
 	for _, sanitizer := range []string{"thread", "address,undefined"} {
 		t.Run(sanitizer, func(t *testing.T) {
 			dir := t.TempDir()

@@ -61,7 +61,7 @@ func jsonLines(t *testing.T, args ...string) []map[string]any {
 	return all
 }
 
-func TestLabel(t *testing.T) {
+func TestLabelPrintsTheLabelOfEachAlgorithm(t *testing.T) {
 	args := []string{"label", "--src-qp", "0x123456", "--dst-qp", "0xABCDEF", "--src", "2001:db8::1", "--dst", "2001:db8::2"}
 	for algorithm, want := range map[string]string{"": "0x6cb3e\n", "draft-literal": "0x6cb3e\n", "crc32": "0x783d7\n"} {
 		a := args

@@ -19,7 +19,7 @@ import (
 	"sluice/yang/rows"
 )
 
-func TestTechsupport(t *testing.T) {
+func TestTechsupportWritesAReport(t *testing.T) {
 	s := newFakeSluiced(t)
 	s.writes(t, "now.json")
 	out, _ := good(t, "techsupport", "--db-config", s.Config)

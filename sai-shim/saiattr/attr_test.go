@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestText: values as the ledger has them. A process adopts the objects of another one by
+// TestValueTextIsThatOfTheLedger: values as the ledger has them. A process adopts the objects of another one by
 // comparing these, so they do not change.
-func TestText(t *testing.T) {
+func TestValueTextIsThatOfTheLedger(t *testing.T) {
 	for want, v := range map[string]Value{
 		"true":                    ACLTablePort.Is(true),
 		"ingress":                 ACLTableStage.Enum("ingress"),
@@ -34,8 +34,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestNumbers: names become SAI's numbers (sai_abi.h), and keys the ids of objects.
-func TestNumbers(t *testing.T) {
+// TestNamesBecomeTheNumbersOfSAI: names become SAI's numbers (sai_abi.h), and keys the ids of objects.
+func TestNamesBecomeTheNumbersOfSAI(t *testing.T) {
 	if v := ACLEntryPacket.Enum("copy"); v.Number != 2 || v.ID() != 0 {
 		t.Errorf("%+v", v)
 	}

@@ -40,7 +40,7 @@ func fieldIP(field string, addr [16]byte, prefix int) string {
 
 // Each field is matched under its mask, and of several entries the one with the
 // highest priority counts, whatever its shape.
-func TestMatch(t *testing.T) {
+func TestMatchTakesTheEntryOfHighestPriority(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")
 	d := startDriver(t)
@@ -197,7 +197,7 @@ func TestInPort(t *testing.T) {
 
 // A call that this switch cannot do is refused with the status that says so, and
 // leaves no object.
-func TestRefused(t *testing.T) {
+func TestRefusedCallsLeaveNoObject(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")
 	d := startDriver(t)
@@ -249,7 +249,7 @@ func TestRefused(t *testing.T) {
 }
 
 // What the profile hides is not there.
-func TestHide(t *testing.T) {
+func TestHiddenAttributesAreNotSupported(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")
 	d := startDriver(t)

@@ -96,7 +96,7 @@ func TestPacketsToTheCPU(t *testing.T) {
 }
 
 // Of many packets about one in N is a sample; a mark of the entry, not of the packet.
-func TestSample(t *testing.T) {
+func TestSamplesAreOneInNOfTheMarkedPackets(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")
 	d := startDriver(t)
@@ -233,7 +233,7 @@ func TestTrapGroupPolices(t *testing.T) {
 }
 
 // A policer as virtual queue: what its burst holds passes, what is above is red.
-func TestPolicer(t *testing.T) {
+func TestPolicerMarksPacketsAboveItsBurst(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")
 	d := startDriver(t)
@@ -281,7 +281,7 @@ func TestPolicer(t *testing.T) {
 }
 
 // A counter counts packets and octets, and begins again when it is set.
-func TestCounter(t *testing.T) {
+func TestCounterCountsAndStartsAgainWhenSet(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")
 	d := startDriver(t)
@@ -321,7 +321,7 @@ func TestCounter(t *testing.T) {
 }
 
 // Mirrored packets leave by the monitor port as they came, and are forwarded as well.
-func TestMirror(t *testing.T) {
+func TestMirroredPacketsLeaveByTheMonitorPort(t *testing.T) {
 	for _, test := range []struct {
 		name, profile, attribute string
 		length                   int

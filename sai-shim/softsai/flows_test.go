@@ -128,7 +128,7 @@ func labelled(label, qp, dscp int) []byte {
 
 // The switch answers the handshake of the extension: with what it has, and not where
 // the profile hides it.
-func TestHandshake(t *testing.T) {
+func TestHandshakeReportsTheExtensionThatTheProfileShows(t *testing.T) {
 	for _, tt := range []struct {
 		profile string
 		version uint32 // 0: no answer

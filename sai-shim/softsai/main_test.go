@@ -68,7 +68,7 @@ func buildWith(t *testing.T, options ...string) string {
 }
 
 // What needs no kernel, in C under the sanitizers.
-func TestUnits(t *testing.T) {
+func TestUnitsPassUnderSanitizers(t *testing.T) {
 	out, err := exec.Command(program(t, "unit")).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -27,7 +27,7 @@ func all(path []int, want int) bool {
 
 // A packet that an entry redirects leaves by the next hop of the entry, and an entry that is
 // set to another next hop sends it there.
-func TestRedirect(t *testing.T) {
+func TestRedirectedPacketsLeaveByTheNextHopOfTheEntry(t *testing.T) {
 	for name, test := range map[string]struct {
 		frames [][]byte
 		hop    [2][]byte // by out2, out3

@@ -77,7 +77,7 @@ func problems(drafts []draft, marks []mark) (all []string) {
 	return all
 }
 
-func TestProblems(t *testing.T) {
+func TestProblemsNameRequirementsWithoutMarks(t *testing.T) {
 	d := func(note string) []draft {
 		return []draft{{requirements: []requirement{{id: "draft-a/x", note: note}}}}
 	}
@@ -98,7 +98,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-func TestMarks(t *testing.T) {
+func TestMarksAreReadFromComments(t *testing.T) {
 	got, err := marksOfGo([]byte(`package p
 
 // F does it.
@@ -139,8 +139,8 @@ func TestF(t *testing.T) {
 	}
 }
 
-// TestStates: what is in sluiced, in the tool, or in neither.
-func TestStates(t *testing.T) {
+// TestStatesNameTheProgramThatHasTheCode: what is in sluiced, in the tool, or in neither.
+func TestStatesNameTheProgramThatHasTheCode(t *testing.T) {
 	l := linked{daemon: map[string]bool{"a": true, "both": true}, tool: map[string]bool{"b": true, "both": true}}
 	at := func(files ...string) (marks []mark) {
 		for _, f := range files {

@@ -15,13 +15,13 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// TestExport: the daemon exports the flows that its switch sees, with labels and
+// TestExportSendsRecordsOfFlowsAndPackets: the daemon exports the flows that its switch sees, with labels and
 // without, how their connections fare where that is wanted, and what its tables hold when it
 // ends.
 //
 //conformance:draft-lin/opcode draft-lin/pkey draft-lin/dest-qp draft-lin/src-qp draft-lin/psn draft-lin/flags1
 //conformance:draft-lin/flags2 draft-lin/flags3 draft-lin/other
-func TestExport(t *testing.T) {
+func TestExportSendsRecordsOfFlowsAndPackets(t *testing.T) {
 	for _, labels := range []bool{false, true} {
 		t.Run(map[bool]string{false: "alone", true: "beside labels"}[labels], func(t *testing.T) {
 			l := newLeaf(t)
@@ -174,7 +174,7 @@ func TestCopiesAreNoSamples(t *testing.T) {
 }
 
 // TestSamplingRateIsWhatTheCPUBears: left out it is one of 256 packets of an ASIC, as for SONiC's
-// sFlow; each of the software switch, see [TestExport]. A row as written wins, and one of more packets
+// sFlow; each of the software switch, see [TestExportSendsRecordsOfFlowsAndPackets]. A row as written wins, and one of more packets
 // than the CPU of an ASIC gets is refused with the reason.
 //
 //conformance:draft-lin/performance

@@ -240,9 +240,9 @@ func (l *leaf) awaitPort(name string, want bool) {
 	}
 }
 
-// TestKill: kill -9 under traffic costs no packet and no label; the next process
+// TestKilledSluicedCostsNoPacketAndNoLabel: kill -9 under traffic costs no packet and no label; the next process
 // takes over the objects on the switch, and creates nothing twice.
-func TestKill(t *testing.T) {
+func TestKilledSluicedCostsNoPacketAndNoLabel(t *testing.T) {
 	byMethod(t, func(t *testing.T, l *leaf) {
 		l.start()
 		l.enable()

@@ -57,9 +57,9 @@ func (l *leaf) awaitMetric(pattern string) string {
 	}
 }
 
-// TestMetrics: Prometheus sees what sluiced does, by the names that the dashboard
+// TestMetricsHaveTheNamesOfTheDashboard: Prometheus sees what sluiced does, by the names that the dashboard
 // and the alerts ask for.
-func TestMetrics(t *testing.T) {
+func TestMetricsHaveTheNamesOfTheDashboard(t *testing.T) {
 	l := newLeaf(t)
 	l.start("--sai-profile", "SLUICE_HIDE=compute", "--sai-profile", withQueues, "--metrics-flows", "3")
 	l.set("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled")

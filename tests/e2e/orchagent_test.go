@@ -90,9 +90,9 @@ func (l *leaf) collect(rate string) *ipfixtest.Collector {
 	return collector
 }
 
-// TestOrchagent: without a SAI library rows appear, orchagent takes them, what
+// TestOrchagentTakesTheRowsAndGivesThemUp: without a SAI library rows appear, orchagent takes them, what
 // comes in by the ports' netdevs is exported, and nothing is left afterwards.
-func TestOrchagent(t *testing.T) {
+func TestOrchagentTakesTheRowsAndGivesThemUp(t *testing.T) {
 	l, o := withOrchagent(t, "proposed")
 	before := l.rowsOf()
 	l.set("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "manage_switch_hash", "true")

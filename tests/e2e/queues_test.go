@@ -12,9 +12,9 @@ import (
 
 const withQueues = "SLUICE_QUEUES=8"
 
-// TestQueues: with the profile's key the software switch has queues. Packets go by
+// TestQueuesOfTheSoftwareSwitchAreCounted: with the profile's key the software switch has queues. Packets go by
 // their DSCP, COUNTERS_DB says how many, and a kill -9 takes nothing of it away.
-func TestQueues(t *testing.T) {
+func TestQueuesOfTheSoftwareSwitchAreCounted(t *testing.T) {
 	l := newLeaf(t)
 	before := l.qdiscs()
 	l.set("SLUICE", "global", "warm_restart", "enabled")

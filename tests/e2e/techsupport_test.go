@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestTechsupport: what `sluice techsupport` gathers beside a running sluiced is
+// TestTechsupportGathersTheStateOfSluiced: what `sluice techsupport` gathers beside a running sluiced is
 // what is there.
-func TestTechsupport(t *testing.T) {
+func TestTechsupportGathersTheStateOfSluiced(t *testing.T) {
 	l := newLeaf(t)
 	l.start()
 	l.enable()

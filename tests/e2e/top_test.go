@@ -50,9 +50,9 @@ type seen struct {
 	}
 }
 
-// TestTop: what `sluice top` says of traffic agrees with itself. Queue pair
+// TestTopAgreesWithTheTraffic: what `sluice top` says of traffic agrees with itself. Queue pair
 // 0x100 sends four times as many packets as each of the others.
-func TestTop(t *testing.T) {
+func TestTopAgreesWithTheTraffic(t *testing.T) {
 	l := newLeaf(t)
 	l.start("--sai-profile", "SLUICE_HIDE=compute")
 	l.enable()

@@ -2,7 +2,7 @@
 
 // Command rough runs Sluice in rough weather: bursts, weights, churn, storms and busy CPUs, with
 // the built programs in network namespaces. It needs root and `make build`; `make rough` runs
-// all scenarios, and TestShort a part of them in `make test`.
+// all scenarios, and TestShortScenariosMeetTheirBars a part of them in `make test`.
 //
 // A scenario is an entry of the list in scenarios.go. It builds a network, starts sluiced in it
 // ([site.Site]), lets a generator send ([generator], frames.go), and returns a [result], whose bars

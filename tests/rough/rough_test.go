@@ -18,8 +18,8 @@ import (
 
 const bin = "../../bin"
 
-// TestShort runs the short forms of scenarios: all bars, without the time that `make rough` takes.
-func TestShort(t *testing.T) {
+// TestShortScenariosMeetTheirBars runs the short forms of scenarios: all bars, without the time that `make rough` takes.
+func TestShortScenariosMeetTheirBars(t *testing.T) {
 	for _, file := range []string{"sluiced", "libsoftsai.so"} {
 		if _, err := os.Stat(filepath.Join(bin, file)); err != nil {
 			t.Skipf("needs what make build makes: %v", err)

@@ -14,7 +14,7 @@ import (
 type scenario struct {
 	name  string
 	about string // for who watches
-	short bool   // TestShort runs its short form
+	short bool   // TestShortScenariosMeetTheirBars runs its short form
 	run   func(context.Context, *stage) (*result, error)
 }
 

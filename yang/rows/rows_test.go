@@ -17,7 +17,7 @@ func there(table, key string) bool {
 	return table == "PORT" && key == "Ethernet0" || table == "PORTCHANNEL" && key == "PortChannel1"
 }
 
-func TestDecode(t *testing.T) {
+func TestDecodeReadsEveryTypeOfLeaf(t *testing.T) {
 	for name, tt := range map[string]struct {
 		row  Row
 		want ygot.GoStruct
@@ -97,7 +97,7 @@ func plain(r Row) Row {
 	return out
 }
 
-func TestErrors(t *testing.T) {
+func TestErrorsNameRowFieldAndAllowedValues(t *testing.T) {
 	for want, row := range map[string]Row{
 		`SLUICE_COLOR|a: no model has a table SLUICE_COLOR`:                                                             {"SLUICE_COLOR", "a", nil},
 		`SLUICE|local: the only row of this table is SLUICE|global`:                                                     {"SLUICE", "local", nil},
@@ -165,7 +165,7 @@ func TestTwoPrefixesThatAreTheSame(t *testing.T) {
 	}
 }
 
-func TestTables(t *testing.T) {
+func TestTablesOfEachDatabaseAreThoseOfTheModels(t *testing.T) {
 	want := map[string][]string{
 		"STATE_DB":    {"SLUICE_ASIC_OBJECT", "SLUICE_CAPABILITY", "SLUICE_CONFIG_ERROR", "SLUICE_FLOW", "SLUICE_HASH", "SLUICE_HOLD", "SLUICE_HOST", "SLUICE_NEXT_HOP", "SLUICE_PLACEMENT_FABRIC", "SLUICE_PLACEMENT_GROUP", "SLUICE_PLACEMENT_MEMBER", "SLUICE_STATE"},
 		"COUNTERS_DB": {"SLUICE_GNMI_STATS", "SLUICE_IPFIX_STATS", "SLUICE_NOTIFY_STATS", "SLUICE_PORT_STATS", "SLUICE_QUEUE_STATS", "SLUICE_STATS"},
@@ -189,7 +189,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-func TestFill(t *testing.T) {
+func TestFillSetsDefaultsAndKeepsValues(t *testing.T) {
 	s, err := Decode(Row{"SLUICE_PORT", "Ethernet0", fields{"role": "edge"}})
 	if err != nil {
 		t.Fatal(err)

@@ -143,7 +143,7 @@ func TestSluicedDies(t *testing.T) {
 	}
 }
 
-func TestInterrupted(t *testing.T) {
+func TestInterruptedDemoReturnsTheReason(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("interrupted")
 	timer := time.AfterFunc(300*time.Millisecond, func() { cancel(reason) })

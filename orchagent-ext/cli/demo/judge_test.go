@@ -45,7 +45,7 @@ func forwarded(frame []byte, label uint32) []byte {
 	return b
 }
 
-func TestJudge(t *testing.T) {
+func TestJudgeFindsChangedAndMissingPackets(t *testing.T) {
 	const label = 0x12345
 	one, two := packet(t, 0, 7, 1, nil), packet(t, 0, 7, 2, nil)
 	changed := func(b []byte, at int) []byte {

@@ -71,7 +71,7 @@ func TestPlacementReport(t *testing.T) {
 }
 
 // What counts is the last second, and the time is that of the last burst above the bar.
-func TestSettled(t *testing.T) {
+func TestSettledIsTheTimeOfTheLastBurstAboveTheBar(t *testing.T) {
 	var samples []sample
 	for i := range 30 {
 		octets := []uint64{100, 100}

@@ -42,8 +42,8 @@ func routed(f Frame) []byte {
 	return append(b, f.Data[54:]...)
 }
 
-// TestFilter: RoCEv2 goes through, however it is carried, and nothing else.
-func TestFilter(t *testing.T) {
+// TestFilterPassesRoCEv2Alone: RoCEv2 goes through, however it is carried, and nothing else.
+func TestFilterPassesRoCEv2Alone(t *testing.T) {
 	vm, err := bpf.NewVM(roceInstructions())
 	if err != nil {
 		t.Fatal(err)

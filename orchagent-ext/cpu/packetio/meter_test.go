@@ -12,10 +12,10 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// TestMeters: flows are exported when the reader ends, at the latest.
+// TestMetersExportFlowsWhenTheReaderEnds: flows are exported when the reader ends, at the latest.
 //
 //conformance:draft-lin/performance
-func TestMeters(t *testing.T) {
+func TestMetersExportFlowsWhenTheReaderEnds(t *testing.T) {
 	var records []ipfix.Record
 	a := frame(t, 0x11, 0)
 	a.Ingress = 7
@@ -28,9 +28,9 @@ func TestMeters(t *testing.T) {
 	}
 }
 
-// TestBiflows: the two directions of a connection are one record, whether the
+// TestBiflowsJoinBothDirectionsInOneRecord: the two directions of a connection are one record, whether the
 // reader ends or the second direction is late.
-func TestBiflows(t *testing.T) {
+func TestBiflowsJoinBothDirectionsInOneRecord(t *testing.T) {
 	there, back := cm(t, 0x10, 0x77, host1, host2), cm(t, 0x13, 0x11, host2, host1)
 	for name, bursts := range map[string][][]Frame{
 		"together": {{there, there, back}},

@@ -75,10 +75,10 @@ func receive(t *testing.T, s *Netdev, n int) (all []Frame) {
 	return all
 }
 
-// TestNetdev: RoCEv2 that comes in by a port is received whole and in order, and
+// TestNetdevReceivesRoCEv2OfItsPortsInOrder: RoCEv2 that comes in by a port is received whole and in order, and
 // nothing else: not what others send there, not what the CPU sends itself, not
 // what comes by netdevs that are no ports.
-func TestNetdev(t *testing.T) {
+func TestNetdevReceivesRoCEv2OfItsPortsInOrder(t *testing.T) {
 	f := fabrictest.New(t)
 	node := func(name string) *fabric.Node {
 		n, err := f.Node(name)

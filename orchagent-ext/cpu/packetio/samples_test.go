@@ -52,9 +52,9 @@ func heard(t *testing.T, s *Netdev) (kernel int) {
 	return pair[1]
 }
 
-// TestSamples: samples of our ports come, beside what comes by netdevs, with the
+// TestSamplesArriveWithTheirLengthOnTheWire: samples of our ports come, beside what comes by netdevs, with the
 // length that they had on the wire; those that are missing are counted.
-func TestSamples(t *testing.T) {
+func TestSamplesArriveWithTheirLengthOnTheWire(t *testing.T) {
 	p := fabrictest.Pair(t)
 	s := netdev(t, p.B, "eth0")
 	kernel := heard(t, s)

@@ -19,7 +19,7 @@ import (
 	"sluice/yang/rows"
 )
 
-func TestPolicy(t *testing.T) {
+func TestPolicyFollowsTheConfiguration(t *testing.T) {
 	label := func(a flow.Algorithm, zeroOnly bool) *engine.Label {
 		return &engine.Label{Algorithm: a, ZeroOnly: zeroOnly}
 	}
@@ -62,7 +62,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-func TestWarnings(t *testing.T) {
+func TestWarningsNameWhatKeepsTheConfigurationFromWorking(t *testing.T) {
 	s := configtest.Snapshot(t, configtest.Port0, configtest.Edge0, configtest.Labels)
 	hashed := configtest.Snapshot(t, configtest.Port0, configtest.Edge0, configtest.Labels, []string{"SWITCH_HASH", "GLOBAL", "ecmp_hash@=SRC_IP,IPV6_FLOW_LABEL"})
 	managed := configtest.Snapshot(t, configtest.Port0, configtest.Edge0, []string{"SLUICE_FLOW_LABEL", "global", "admin_state=enabled", "manage_switch_hash=true"})
@@ -113,9 +113,9 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestLearns: where advice copies the queue pair of the data packet, flows are looked for if a
+// TestLearnsQueuePairsWhereAdviceNeedsThem: where advice copies the queue pair of the data packet, flows are looked for if a
 // policy limits them.
-func TestLearns(t *testing.T) {
+func TestLearnsQueuePairsWhereAdviceNeedsThem(t *testing.T) {
 	for _, tt := range []struct {
 		mode   string
 		policy bool
@@ -131,7 +131,7 @@ func TestLearns(t *testing.T) {
 	}
 }
 
-func TestPorts(t *testing.T) {
+func TestPortsHaveTheirLanesAndPortChannel(t *testing.T) {
 	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, []string{"PORTCHANNEL", "PortChannel1"}, []string{"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet4"})
 	want := []engine.Port{{Name: "Ethernet0", Lanes: []uint32{0, 1}}, {Name: "Ethernet4", Lanes: []uint32{4}, Channel: "PortChannel1"}}
 	if diff := cmp.Diff(want, Ports(s)); diff != "" {

@@ -25,7 +25,7 @@ import (
 
 // One sluiced has the databases, whether it programs or removes; another switch's
 // databases are free.
-func TestClaim(t *testing.T) {
+func TestClaimAllowsOneSluicedForEachDatabase(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "run")
 	one, other := redistest.Databases(t), redistest.Databases(t)
 	release, err := claim(folder, one)

@@ -59,7 +59,7 @@ func feed(t *testing.T, table *Table, name string) {
 }
 
 //conformance:draft-hu/qp-pair
-func TestCaptures(t *testing.T) {
+func TestCapturesTeachTheQueuePairs(t *testing.T) {
 	for name, want := range map[string]map[uint32]known{
 		"cm-rc-write-read-ipv4.pcap":    {0x11: {0x17, CM}, 0x17: {0x11, CM}},
 		"rc-send-ipv4.pcap":             {0x45: {0x48, Ack}, 0x48: {0x45, Ack}},

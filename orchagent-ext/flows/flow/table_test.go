@@ -75,7 +75,7 @@ func TestLabelIsPinned(t *testing.T) {
 	}
 }
 
-func TestExpire(t *testing.T) {
+func TestExpireRemovesIdleFlows(t *testing.T) {
 	var gone []uint32
 	table := NewTable(Config{Capacity: 100, Removed: func(f *Flow, why Reason) {
 		if why != Idle {

@@ -36,7 +36,7 @@ func play(f *Flow, t *Threshold, steps []step) []step {
 }
 
 //conformance:draft-yang/detect
-func TestObserve(t *testing.T) {
+func TestObserveSignalsAtTheMarks(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"fills and drains": {
 			{0, 10_000, Nothing}, {10, 79_999, Nothing}, {20, 80_000, Alarm}, {30, 90_000, Nothing},
@@ -113,7 +113,7 @@ func TestLowMarkOfZero(t *testing.T) {
 // at the time that Due names, which is when the exponential passes the mark.
 //
 //conformance:draft-yang/detect
-func TestAverage(t *testing.T) {
+func TestAveragedDepthSignalsWhenDue(t *testing.T) {
 	th := marks()
 	th.Average = 100 * time.Microsecond
 	var f Flow
@@ -148,7 +148,7 @@ func TestAverage(t *testing.T) {
 	}
 }
 
-func TestDue(t *testing.T) {
+func TestDueIsHalfADurationAfterTheLastSignal(t *testing.T) {
 	var f Flow
 	th := marks()
 	if at, ok := f.Due(th); ok {
@@ -164,7 +164,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-func TestEnd(t *testing.T) {
+func TestEndResumesACongestedFlow(t *testing.T) {
 	var f Flow
 	th := marks()
 	f.Observe(0, Seen{Octets: 90_000}, th)
@@ -181,7 +181,7 @@ func TestEnd(t *testing.T) {
 // time is over or hears Resume, Resume follows only Stop or Hold, Hold only Stop or Hold,
 // and there are no more than two messages for each time of filling and half duration.
 // The caller is one who calls when the depth changes and when Due says so.
-func TestSignals(t *testing.T) {
+func TestSignalsFollowTheirGrammarForAnyDepth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		high := rapid.Uint64Range(1, 1<<40).Draw(t, "high")
 		th := &Threshold{
@@ -248,7 +248,7 @@ func TestSignals(t *testing.T) {
 }
 
 //conformance:draft-yang/signal draft-xz/trigger
-func TestMessages(t *testing.T) {
+func TestMessagesCarryTheSignal(t *testing.T) {
 	type pfcm struct {
 		Action notify.Action
 		US     uint16

@@ -11,7 +11,7 @@ import (
 )
 
 //conformance:draft-zz/queue
-func TestRate(t *testing.T) {
+func TestRateLeadsToTheTargetDepth(t *testing.T) {
 	target := Target{Bytes: 100_000, Delay: 50 * time.Microsecond, Min: 100, Port: 100_000}
 	for _, c := range []struct {
 		name string
@@ -87,7 +87,7 @@ func TestRateSettles(t *testing.T) {
 }
 
 //conformance:draft-zz/policy
-func TestLowest(t *testing.T) {
+func TestLowestRateOfThePoliciesThatMatchCounts(t *testing.T) {
 	p := netip.MustParsePrefix
 	policies := []Policy{
 		{DSCP: -1, Rate: 50_000},
@@ -115,7 +115,7 @@ func TestLowest(t *testing.T) {
 }
 
 //conformance:draft-zz/near-source
-func TestAdvice(t *testing.T) {
+func TestAdviceIsRepeatedAndExpires(t *testing.T) {
 	pace := &Pace{Interval: 10 * time.Millisecond, Lifetime: 3}
 	const ms = int64(time.Millisecond)
 	var a Advice

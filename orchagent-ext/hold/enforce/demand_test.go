@@ -58,7 +58,7 @@ func TestOfPPFC(t *testing.T) {
 
 // What differs in what a message asks for does not differ in its key; whom it is from
 // and what it is about does.
-func TestKeys(t *testing.T) {
+func TestKeysLeaveOutTheDemandOfAMessage(t *testing.T) {
 	a, b := netip.MustParseAddr("fe80::1"), netip.MustParseAddr("fe80::2")
 	m := notify.PFCM{StreamID: 7, QueueID: 3, Action: notify.Pause, Time: 10, Source: a, Destination: b}
 	k := PFCMKey(&m, a, 1)

@@ -96,7 +96,7 @@ func newLoop(offered []float64, port float64, delay int64, th congestion.Thresho
 // nothing gets lost, the port does not run dry, a flow that fits is not slowed at all, and
 // when the senders end everything gets through. Where every other message is lost the
 // next one comes half a duration later.
-func TestLoop(t *testing.T) {
+func TestLoopOfHoldsLosesNothingAndKeepsThePortBusy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const port = 12_500.0 // octets/µs: 100 Gbit/s
 		delay := rapid.Int64Range(1, 20).Draw(t, "delay µs")

@@ -28,7 +28,7 @@ func frame(port uint32, priority uint8, quanta uint16) Frame {
 }
 
 //conformance:draft-yang/pfc draft-yang/pfc-queue
-func TestPauses(t *testing.T) {
+func TestPausesLastAsLongAsTheirQuanta(t *testing.T) {
 	p := NewPauses()
 	expect := func(at int64, want ...Frame) {
 		t.Helper()

@@ -43,7 +43,7 @@ func to(flow string, keep uint8, rate uint64, until int64) Change[string] {
 }
 
 //conformance:draft-yang/enforce draft-yang/maintain
-func TestTable(t *testing.T) {
+func TestTableHoldsFlowsAsDemanded(t *testing.T) {
 	a := []Target[string]{{Flow: "a", Rate: 40 * gbit}}
 	slow := []Target[string]{{Flow: "a", Rate: 2 * gbit}} // what is measured while it is held
 	free := func(flow string) Change[string] { return Change[string]{Flow: flow} }
@@ -123,7 +123,7 @@ func TestTable(t *testing.T) {
 }
 
 // What does not fit changes nothing, and room that is free again is used.
-func TestFull(t *testing.T) {
+func TestFullTableRefusesDemandsAndStaysAsItIs(t *testing.T) {
 	table := NewTable[string](2)
 	all := []Target[string]{{Flow: "a", Rate: 1}, {Flow: "b", Rate: 1}, {Flow: "c", Rate: 1}}
 	if c, o := table.Receive(nil, 0, key(1, 1), limit(0, 100), all); o != Full || c != nil || table.used != 0 {

@@ -87,7 +87,7 @@ func TestCircularHoldsEnd(t *testing.T) {
 // asked for by the neighbor of that port, for no longer than it asked; a neighbor that
 // was asked hears again in time or a cancel, unless the hold that it was derived from is
 // over; and a duration after the last word nothing is left.
-func TestCore(t *testing.T) {
+func TestCoreHoldsWhatNeighborsAskForAndNoLonger(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := config()
 		c.Translate = rapid.Bool().Draw(rt, "translate")

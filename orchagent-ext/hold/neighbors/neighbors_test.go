@@ -39,7 +39,7 @@ func addresses(mac roce.MAC, n byte) (all []entry) {
 }
 
 //conformance:draft-yang/link-local
-func TestChoose(t *testing.T) {
+func TestChooseTakesTheOnlyUsableRouter(t *testing.T) {
 	port := Port{Index: 7, Self: self}
 	router := func(a netip.Addr, mac roce.MAC) entry { return entry{addr: a, mac: mac, router: true, usable: true} }
 	host := func(a netip.Addr) entry { return entry{addr: a, usable: true} }

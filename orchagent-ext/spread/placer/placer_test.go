@@ -658,7 +658,7 @@ func TestGroupTooLarge(t *testing.T) {
 
 // Polls take a small part of the time; one that had to wait for a processor makes the next
 // ones hardly later.
-func TestPace(t *testing.T) {
+func TestPaceKeepsPollsASmallShareOfTheTime(t *testing.T) {
 	b := newBed(t, kernel())
 	const idle = 50 * time.Millisecond
 	for range 10 {

@@ -367,9 +367,9 @@ func TestStateOfMethods(t *testing.T) {
 	}
 }
 
-// TestUnpoliced: where the switch refuses to police packets to the CPU the method stays,
+// TestEngineKeepsTheMethodWithoutAPolicer: where the switch refuses to police packets to the CPU the method stays,
 // and that is said.
-func TestUnpoliced(t *testing.T) {
+func TestEngineKeepsTheMethodWithoutAPolicer(t *testing.T) {
 	for _, kind := range []Type{TypePolicer, TypeTrapGroup} {
 		f, l := newFakeSwitch(), &fakeLedger{}
 		f.can[Compute] = Ability{Reason: "no"}

@@ -12,9 +12,9 @@ import (
 	"sluice/yang/rows"
 )
 
-// TestQueues: the queues of the ports asked for, and no others; what was read is good
+// TestQueuesAreReadForTheGivenPortsAlone: the queues of the ports asked for, and no others; what was read is good
 // for a while, unless other ports are asked for.
-func TestQueues(t *testing.T) {
+func TestQueuesAreReadForTheGivenPortsAlone(t *testing.T) {
 	p := newPlace(t)
 	counters, err := sonicdb.Open(p.databases, "COUNTERS_DB", nil)
 	if err != nil {

@@ -252,8 +252,8 @@ func TestSingleFlowsAreRefusedWithTheReason(t *testing.T) {
 	}
 }
 
-// TestRefusals: what orchagent does not take is taken back, and said.
-func TestRefusals(t *testing.T) {
+// TestRefusedRowsAreTakenBackAndReported: what orchagent does not take is taken back, and said.
+func TestRefusedRowsAreTakenBackAndReported(t *testing.T) {
 	t.Run("no session to the CPU", func(t *testing.T) {
 		p := newPlace(t).start("master")
 		d := p.driver()

@@ -68,7 +68,7 @@ func TestWhatEachReleaseCan(t *testing.T) {
 	}
 }
 
-func TestObjects(t *testing.T) {
+func TestObjectsBecomeTheRowsOfOrchagent(t *testing.T) {
 	channels := map[string]string{"Ethernet4": "PortChannel1", "Ethernet8": "PortChannel1"}
 	all := able(orchagenttest.ByName("proposed"), hashSet, nil)
 	ports := []string{"Ethernet0", "Ethernet4", "Ethernet8"}

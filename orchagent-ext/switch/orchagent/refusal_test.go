@@ -181,9 +181,9 @@ func (d *overtaken) Create(o *engine.Object, existing map[string]*engine.Record)
 	return r, err
 }
 
-// TestOvertaken: a row that another owner wrote while Sluice's was on its way is refused,
+// TestOvertakenRowStaysWithItsOwner: a row that another owner wrote while Sluice's was on its way is refused,
 // and stays.
-func TestOvertaken(t *testing.T) {
+func TestOvertakenRowStaysWithItsOwner(t *testing.T) {
 	p := newPlace(t).start("proposed")
 	p.orchagent.Stop()
 	e, err := engine.NewEngine(&overtaken{p.driver(), p}, p.ledger, nil)

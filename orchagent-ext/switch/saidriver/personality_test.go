@@ -19,10 +19,10 @@ type excluding struct {
 
 func (d excluding) ExcludedMethods(engine.Policy) engine.Abilities { return d.methods }
 
-// TestPersonalities: with a library that answers as one that was tried, labels end by the
+// TestPersonalitiesLeadToTheMethodThatWorksThere: with a library that answers as one that was tried, labels end by the
 // method that works there, or by none with the reason; the kill switch leaves nothing, and ten
 // toggles remove what they created.
-func TestPersonalities(t *testing.T) {
+func TestPersonalitiesLeadToTheMethodThatWorksThere(t *testing.T) {
 	library := saitest.New(t)
 	wants := map[string]struct {
 		method engine.Method

@@ -20,11 +20,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of testdata")
 
-// TestGolden makes the golden captures and their descriptions, and compares
+// TestGoldenCapturesAreReproduced makes the golden captures and their descriptions, and compares
 // them octet by octet with those in testdata.
 //
 //conformance:draft-yang/option draft-xz/icmp draft-xz/addresses draft-zz/port
-func TestGolden(t *testing.T) {
+func TestGoldenCapturesAreReproduced(t *testing.T) {
 	want := map[string]bool{"README.md": true}
 	for _, s := range samples() {
 		want[s.name+".pcap"], want[s.name+".yaml"] = true, true
@@ -92,10 +92,10 @@ func compareFile(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("%v (go test -run TestGolden -update writes it)", err)
+		t.Fatalf("%v (go test -run TestGoldenCapturesAreReproduced -update writes it)", err)
 	}
 	if !bytes.Equal(want, got) {
-		t.Errorf("%s: not what is built now (go test -run TestGolden -update rewrites it):\n%s", path, cmp.Diff(want, got))
+		t.Errorf("%s: not what is built now (go test -run TestGoldenCapturesAreReproduced -update rewrites it):\n%s", path, cmp.Diff(want, got))
 	}
 }
 

@@ -208,11 +208,11 @@ func drawMAC(t *rapid.T) roce.MAC {
 	return roce.MAC(rapid.SliceOfN(rapid.Byte(), 6, 6).Draw(t, "mac"))
 }
 
-// TestSizes compares the octets from the ICMP, UDP or options header on with
+// TestSizesAreThoseOfTheFormats compares the octets from the ICMP, UDP or options header on with
 // what the formats say.
 //
 //conformance:draft-yang/length draft-xz/flow-id
-func TestSizes(t *testing.T) {
+func TestSizesAreThoseOfTheFormats(t *testing.T) {
 	want := map[string]int{
 		"pfcm-icmpv6-pause": 44, "pfcm-hop-by-hop": 48, "pfcm-destination-options": 48,
 		"ppfc-icmpv6-all": 60, "ppfc-icmpv6-ports": 68, "ppfc-icmpv6-qps": 76,
@@ -237,10 +237,10 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestOctets spells two messages out, as an implementer of the drafts would.
+// TestOctetsAreThoseOfTheDrafts spells two messages out, as an implementer of the drafts would.
 //
 //conformance:draft-yang/option draft-yang/subtype draft-yang/time draft-xz/icmp draft-xz/port draft-xz/udp draft-zz/bth draft-zz/rate
-func TestOctets(t *testing.T) {
+func TestOctetsAreThoseOfTheDrafts(t *testing.T) {
 	addresses := "20010db8000b00000000000000000022" + "20010db8000a00000000000000000011"
 	for name, want := range map[string]string{
 		"pfcm-icmpv6-reduce": "c8000000" + "00001234" + "03b203e8" + addresses,

@@ -15,7 +15,7 @@ import (
 )
 
 //conformance:draft-yang/pfc-quanta
-func TestQuanta(t *testing.T) {
+func TestQuantaFollowTimeAndSpeed(t *testing.T) {
 	for _, tt := range []struct {
 		us, mbps uint32
 		want     uint16
@@ -59,7 +59,7 @@ func TestQuantaPauseLongEnough(t *testing.T) {
 }
 
 //conformance:draft-yang/action draft-yang/percent
-func TestAction(t *testing.T) {
+func TestActionKeepsTheReductionOf6Bits(t *testing.T) {
 	for _, tt := range []struct {
 		percent int
 		want    Action
@@ -96,7 +96,7 @@ func TestAction(t *testing.T) {
 }
 
 //conformance:draft-xz/pt
-func TestNames(t *testing.T) {
+func TestNamesAreReadAndWritten(t *testing.T) {
 	type named interface {
 		encoding.TextMarshaler
 		encoding.TextUnmarshaler
@@ -118,7 +118,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestErrorsHaveOneLabelEach(t *testing.T) {
 	labels := map[string]bool{}
 	for r := range numReasons {
 		if r.String() == "" || r.Label() == "" || labels[r.Label()] || strings.ContainsAny(r.Label(), " _") {
@@ -138,7 +138,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func TestFields(t *testing.T) {
+func TestFieldsOfMessagesAreShown(t *testing.T) {
 	for name, want := range map[string]string{
 		"pfcm-icmpv6-reduce": "message=pfcm eth_dst=00:00:5e:00:53:02 eth_src=00:00:5e:00:53:01 dscp=48 ecn=0 flow_label=0 hop_limit=255" +
 			" src=fe80::200:5eff:fe00:5301 dst=fe80::200:5eff:fe00:5302 encapsulation=icmpv6 stream_id=4660 queue_id=3" +

@@ -10,7 +10,7 @@ import (
 )
 
 // Packets that are unusual and nevertheless RoCEv2.
-func TestAccepts(t *testing.T) {
+func TestAcceptsUnusualPackets(t *testing.T) {
 	ack := datagram(roce.RCAck, 8)
 	options := []byte{destOptions, 0, 1, 4, 0, 0, 0, 0}
 	lastOptions := []byte{udp, 0, 1, 4, 0, 0, 0, 0}

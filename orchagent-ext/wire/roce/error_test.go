@@ -10,7 +10,7 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-func TestErrors(t *testing.T) {
+func TestErrorsNameTheFieldThatIsWrong(t *testing.T) {
 	ack := datagram(roce.RCAck, 8)
 	ipv4, ipv6 := frame4(nil, udp, ack), frame6(udp, ack)
 	const udpAt = ipAt + 40 // in ipv6

@@ -90,7 +90,7 @@ func TestUDPChecksumIsNeverZero(t *testing.T) {
 	}
 }
 
-func TestChecksum(t *testing.T) {
+func TestChecksumIsThatOfRFC1071(t *testing.T) {
 	for _, c := range []struct {
 		partial uint32
 		b       []byte

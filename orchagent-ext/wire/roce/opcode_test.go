@@ -90,7 +90,7 @@ var specs = []spec{
 	{0xbd, "XRC_ATOMIC_WRITE", "XRCETH RETH", 32, "data"},
 }
 
-func TestOpcodes(t *testing.T) {
+func TestOpcodesHaveTheNamesAndServicesOfIBTA(t *testing.T) {
 	services := map[string]roce.Service{
 		"RC": roce.ServiceRC, "UC": roce.ServiceUC, "UD": roce.ServiceUD, "CNP": roce.ServiceCNP, "XRC": roce.ServiceXRC,
 	}

@@ -13,7 +13,7 @@ import (
 // Every prefix of a packet of every opcode in every shape: as a frame of its
 // own it contradicts itself; as what a capture left of the frame it is parsed,
 // if all headers are there, and otherwise the first missing one is named.
-func TestPrefixes(t *testing.T) {
+func TestPrefixesNameTheFirstMissingHeader(t *testing.T) {
 	t.Parallel()
 	var p roce.Packet
 	for i, s := range specs {
