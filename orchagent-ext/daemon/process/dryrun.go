@@ -60,6 +60,7 @@ func dryRun(ctx context.Context, o *Options, databases *sonicdb.Databases, out i
 		}
 		features.HashList = method == last && slices.ContainsFunc(slices.Collect(maps.Values(existing)), func(r *engine.Record) bool { return r.Type == engine.TypeHashList })
 		features.Kernel = filepath.Base(o.Library) == SoftLibrary || existing[engine.KeySeed] != nil
+		features.First = features.Kernel // as the driver for SAI libraries has it
 		if !features.Kernel && !samplesAll(existing) {
 			features.MinSampling = saidriver.MinSampling
 		}
