@@ -126,11 +126,11 @@ enum {
 	SAI_SWITCH_ATTR_FLOW_EVENT2_NOTIFY = 0x10000001,
 
 	/**
-	 * @brief What packets of one flow have in common, enum sai_sluice_flow_key
+	 * @brief What packets of one flow have in common, enum sai_sluice_flow_key; 0: the flow label
 	 *
-	 * @type sai_int32_t sai_sluice_flow_key
+	 * @type sai_int32_t
 	 * @flags CREATE_AND_SET
-	 * @default SAI_SLUICE_FLOW_KEY_FLOW_LABEL
+	 * @default 0
 	 */
 	SAI_SWITCH_ATTR_FLOW_KEY = 0x10000002,
 
@@ -186,11 +186,11 @@ enum {
 	SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH = 0x10000000,
 
 	/**
-	 * @brief Low-water mark of each single flow, octets; below the high one
+	 * @brief Low-water mark of each single flow, octets; below the high one; 0: half of it
 	 *
 	 * @type sai_uint32_t
 	 * @flags CREATE_AND_SET
-	 * @default 0: half the high one
+	 * @default 0
 	 */
 	SAI_QUEUE_ATTR_FLOW_MONITOR_LOW = 0x10000001,
 };

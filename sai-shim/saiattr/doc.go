@@ -9,3 +9,4 @@
 package saiattr
 
 //go:generate go run ./internal/generate
+//go:generate go run ./internal/custom
