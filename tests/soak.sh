@@ -41,6 +41,8 @@ long() { go test -count=1 -timeout 90m -v "$@"; }
 check e2e long ./tests/e2e
 check gnmi long ./tests/gnmi
 check rough make rough
+check sim make sim
+check sim-full make sim-full
 check rdma-lab make rdma-lab
 check fabric long -run Fabric ./tests/leafspine
 check container long -run Restart ./sonic-container

@@ -122,6 +122,7 @@ func groups(tables bool) []group {
 		{"Use it", []*cobra.Command{newDoctorCommand(), newShowCommand(), newConfigCommand(tables), newDiffCommand(), newRollbackCommand(), newClearCommand()}},
 		{"Look", []*cobra.Command{newTopCommand(), newObserveCommand(), newPathCommand(), newListenCommand(), newAdviceCommand()}},
 		{"Captures", []*cobra.Command{newDecodeCommand(), newBalanceCommand(), newExportCommand(), newLabelCommand(), newRelabelCommand(), newLift6Command(), newGenCommand()}},
+		{"Plan", []*cobra.Command{newSimCommand()}},
 		{"For experts", []*cobra.Command{newSendCommand(), newSAICheckCommand(), newTechsupportCommand(), newDemoCommand(), newVersionCommand()}},
 	}
 }

@@ -187,6 +187,14 @@ var examples = []example{
 	},
 	{text: "sluice-gnmi --insecure-loopback 127.0.0.1:50070", until: serves, then: endGNMI},
 
+	{text: "sluice sim", then: printed},
+	{text: "sluice sim --example > fabric.yaml", then: "grep -q hosts_per_leaf /tmp/here/fabric.yaml"},
+	{
+		text: "sluice sim fabric.yaml --compare none,label,placement,plan --html report.html",
+		then: "grep -q '</html>' /tmp/here/report.html; [ $(wc -l </tmp/output) = 9 ]",
+	},
+	{text: "sluice sim fabric.yaml --json", then: "grep -q '\"collective_s\"' /tmp/output"},
+
 	{text: "sudo bin/sluice demo", then: printed},
 	{text: "sudo bin/sluice demo --scenario hold", then: printed, long: true}, // as make demo does,
 	{text: "sudo bin/sluice demo --sai-profile SLUICE_HIDE=compute,rewrite", then: printed},

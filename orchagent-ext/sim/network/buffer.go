@@ -57,7 +57,7 @@ func (n *Net) forward(p, in int32) {
 		from := &n.links[in]
 		from.ingress += octets
 		if !from.xoff && from.ingress > n.threshold(s) {
-			from.xoff = true
+			from.xoff, from.xoffAt = true, n.now
 			n.Pauses++
 			n.frame(in, n.now, notify.MaxQuanta)
 		}
@@ -107,7 +107,7 @@ func (n *Net) release(l *link, k *packet, at int64) {
 	from.ingress -= int64(k.octets)
 	if from.xoff && from.ingress <= max(n.threshold(s)-2*int64(n.cfg.MTU+Headers), 0) {
 		from.xoff = false
-		n.frame(k.in, at, 0)
+		n.frame(k.in, max(at, from.xoffAt), 0) // never before the pause: ports are advanced late
 	}
 }
 

@@ -36,6 +36,7 @@ type link struct {
 	from, to           int32 // switches; below 0: a host (host h is h - Hosts)
 	paused, xoff       bool  // by PFC; the switch at the far end paused it
 	ingress            int64 // octets that came by this link and are in the buffer of the far end
+	xoffAt             int64 // when it paused last
 	kMin, kMax         int64
 
 	sent    uint64 // octets

@@ -29,7 +29,7 @@ type Config struct {
 	MTU       int   // payload of a full packet; 4096
 	AckEvery  int   // packets of a message without an acknowledgement, at most; 4
 	Window    int64 // octets in flight of a queue pair; 0: no limit
-	Timeout   int64 // without progress a queue pair sends again from the oldest packet; 1 ms
+	Timeout   int64 // without progress a queue pair sends again from the oldest packet; 4.19 ms: the Local ACK Timeout 10 of IBTA, 4.096 µs × 2^10
 	Selective bool  // receivers keep what came out of order; else go-back-N
 	DCQCN     bool  // senders obey CNPs, receivers send them
 
@@ -58,7 +58,7 @@ func (c Config) withDefaults() Config {
 		c.AckEvery = 4
 	}
 	if c.Timeout == 0 {
-		c.Timeout = Millisecond
+		c.Timeout = 4096 * Nanosecond << 10
 	}
 	if c.Buffer == 0 {
 		c.Buffer = 32 << 20
@@ -230,4 +230,24 @@ func (n *Net) fire(t timer) {
 	default:
 		n.watch.fire(n, t)
 	}
+}
+
+// LinkReport sums up what a link did.
+type LinkReport struct {
+	Octets  uint64 // that it sent, headers and gaps included
+	Drops   uint64
+	Deepest int64 // octets that waited for it at most
+	Paused  int64 // ps
+	Waited  int64 // ps that its packets waited, in all
+	Packets uint64
+}
+
+// Link returns the report of a link.
+func (n *Net) Link(id int) LinkReport {
+	l := &n.links[id]
+	paused := l.pausedT
+	if l.paused {
+		paused += n.now - l.pausedA
+	}
+	return LinkReport{l.sent, l.drops, l.deepest, paused, l.waited, l.starts}
 }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"testing"
+
+	"sluice/orchagent-ext/sim/load"
+	"sluice/orchagent-ext/sim/topology"
+)
+
+// spec is a small run.
+func spec(t *testing.T, l load.Spec, feature string, base ...string) *Spec {
+	t.Helper()
+	topo, err := topology.New(topology.Shape{Hosts: 32, HostsPerLeaf: 8, Spines: 4, FabricGbit: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Fill(32); err != nil {
+		t.Fatal(err)
+	}
+	features, err := Split(feature, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Spec{Topology: topo, Load: l, Features: features, Seed: 1}
+}
+
+// do runs, without the time that the machine took.
+func do(t *testing.T, s *Spec) *Result {
+	t.Helper()
+	r, err := Do(context.Background(), s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.WallS = 0
+	return r
+}
+
+// loads are all kinds, small.
+var loads = []load.Spec{
+	{Kind: "incast", Size: 16, DurationMS: 0.05, Background: 0.5},
+	{Kind: "permutation", DurationMS: 0.05},
+	{Kind: "ring", Size: 8, DurationMS: 0.05, Scattered: true},
+	{Kind: "tree", Size: 8, DurationMS: 0.05, Scattered: true},
+	{Kind: "all-to-all", DurationMS: 0.05},
+	{Kind: "flows", Distribution: "hadoop", DurationMS: 0.1},
+}
+
+// TestEachFeatureFinishesEachLoad, and takes at least the load's duration; and the same run
+// twice has the same result, to the octet.
+func TestEachFeatureFinishesEachLoad(t *testing.T) {
+	for _, l := range loads {
+		for _, f := range Features {
+			s := spec(t, l, f, "pfc", "dcqcn")
+			r := do(t, s)
+			if r.Unfinished > 0 || r.Drops > 0 || r.FCTP99 < r.FCTP50 || r.FCTP50 <= 0 || r.SlowdownP50 < 0.99 {
+				t.Errorf("%s, %s: %+v", l.Kind, f, r)
+			}
+			if l.Kind != "flows" && (r.SlowestS < 0.05e-3 || r.CollectiveS > r.SlowestS || r.CollectiveS <= 0) {
+				t.Errorf("%s, %s: %v s, slowest %v s", l.Kind, f, r.CollectiveS, r.SlowestS)
+			}
+			if f == "redirect" || f == "plan" || f == "dcqcn" {
+				a, _ := json.Marshal(r)
+				b, _ := json.Marshal(do(t, spec(t, l, f, "pfc", "dcqcn")))
+				if string(a) != string(b) {
+					t.Errorf("%s, %s: two runs differ:\n%s\n%s", l.Kind, f, a, b)
+				}
+			}
+		}
+	}
+}
+
+func TestInterruptedRunReturnsWhatThereIs(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r, err := Do(ctx, spec(t, load.Spec{Kind: "all-to-all", DurationMS: 0.2}, "none", "pfc"), func(part float64) {
+		if part > 0.3 {
+			cancel()
+		}
+	})
+	if err != nil || r.Unfinished == 0 || r.Messages == 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestHistogramIsExactToAPercent(t *testing.T) {
+	var h Histogram
+	for v := int64(1); v <= 100_000; v++ {
+		h.Add(v * 17)
+	}
+	for _, p := range []float64{0.001, 0.5, 0.99, 1} {
+		if got, want := h.Quantile(p), p*100_000*17; math.Abs(got-want) > 0.01*want {
+			t.Errorf("quantile %v: %v, want %v", p, got, want)
+		}
+	}
+	if h.Mean() != 17*50_000.5 || h.Count() != 100_000 {
+		t.Errorf("mean %v of %d", h.Mean(), h.Count())
+	}
+}
+
+func TestSplitNamesUnknownFeatures(t *testing.T) {
+	if got, err := Split("label+pfcm", []string{"pfc"}); err != nil || len(got) != 3 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := Split("magic", nil); err == nil {
+		t.Error("magic is a feature")
+	}
+}
