@@ -108,7 +108,7 @@ func forgetState(t *testing.T, d *sonicdb.Databases) {
 }
 
 // settled is SLUICE_STATE|global of this process, once it says what came of the configuration,
-// or that a call hangs; nil before.
+// or that a call hangs; nil before. The sign of life may write the row first, without a state.
 func (r *running) settled() map[string]string {
 	all, err := r.stateDB.Read(r.t.Context(), telemetry.TableState)
 	if err != nil || !strings.Contains(r.said(), "sluiced starts") {
@@ -116,7 +116,7 @@ func (r *running) settled() map[string]string {
 	}
 	for _, row := range all {
 		f := row.Fields
-		if f["sai_call"] != "" || f["state"] != telemetry.Starting && (f["flow_label_method"] != "none" || strings.Contains(f["warnings"], "no method for flow labels")) {
+		if f["sai_call"] != "" || f["state"] != "" && f["state"] != telemetry.Starting && (f["flow_label_method"] != "none" || strings.Contains(f["warnings"], "no method for flow labels")) {
 			return f
 		}
 	}
