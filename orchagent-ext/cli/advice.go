@@ -129,23 +129,11 @@ func (l *adviceListener) run(cmd *cobra.Command) error {
 	if l.format.Data() {
 		l.output = l.object(cmd)
 	}
-	ctx := cmd.Context()
-	if l.span > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, l.span)
-		defer cancel()
-	}
-	where := "all devices"
-	if l.dev != "" {
-		where = l.dev
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "listening for Rate Advice on %s\n", where)
-	err = l.loop(ctx, link)
-	fmt.Fprintf(cmd.ErrOrStderr(), "%v; %d from elsewhere, %d without room\n", &l.seen, l.foes, l.table.Full)
-	if ctx.Err() != nil { // the time is over, or the user ended it
-		return nil
-	}
-	return err
+	return listening(cmd, "listening for Rate Advice", l.dev, l.span, func(ctx context.Context) error {
+		err := l.loop(ctx, link)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%v; %d from elsewhere, %d without room\n", &l.seen, l.foes, l.table.Full)
+		return err
+	})
 }
 
 // loop shows the rate of each queue pair whenever it changes, also when advice

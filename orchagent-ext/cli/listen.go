@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,23 +91,27 @@ func (l *listener) run(cmd *cobra.Command) error {
 	if l.own, err = socket.OwnAddresses(); err != nil {
 		return err
 	}
+	return listening(cmd, "listening", l.dev, l.span, func(ctx context.Context) error {
+		err := l.loop(ctx, cmd, link)
+		fmt.Fprintln(cmd.ErrOrStderr(), &l.seen)
+		return err
+	})
+}
+
+// listening runs f until it returns, span (0: no limit) is over, or the user ends it; the last two
+// are no errors. doing and the device ("": all) are printed before.
+func listening(cmd *cobra.Command, doing, dev string, span time.Duration, f func(context.Context) error) error {
 	ctx := cmd.Context()
-	if l.span > 0 {
+	if span > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, l.span)
+		ctx, cancel = context.WithTimeout(ctx, span)
 		defer cancel()
 	}
-	where := "all devices"
-	if l.dev != "" {
-		where = l.dev
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s on %s\n", doing, cmp.Or(dev, "all devices"))
+	if err := f(ctx); ctx.Err() == nil {
+		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "listening on %s\n", where)
-	err = l.loop(ctx, cmd, link)
-	fmt.Fprintln(cmd.ErrOrStderr(), &l.seen)
-	if ctx.Err() != nil { // the time is over, or the user ended it
-		return nil
-	}
-	return err
+	return nil
 }
 
 // loop prints a line for each notification. Frames other than notifications are skipped.
