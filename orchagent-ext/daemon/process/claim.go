@@ -16,6 +16,13 @@ import (
 	"sluice/orchagent-ext/db/sonicdb"
 )
 
+// Why a claim fails: another process has what is claimed.
+var (
+	errRunning     = errors.New("another sluiced runs")
+	errChecking    = errors.New("a sai-check runs in this network namespace: it takes the switch for itself until it ends")
+	errSwitchTaken = errors.New("a sluiced or another sai-check runs in this network namespace: end it first")
+)
+
 // LockFolder is where the locks are, unless the command line says otherwise.
 const LockFolder = "/run/sluiced"
 
@@ -30,7 +37,7 @@ func claim(folder string, d *sonicdb.Databases) (release func(), err error) {
 	}
 	shared, err := claimNamespace(folder, unix.LOCK_SH)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, errors.New("a sai-check runs in this network namespace: it takes the switch for itself until it ends")
+		return nil, errChecking
 	}
 	if err != nil {
 		return nil, err
@@ -40,7 +47,7 @@ func claim(folder string, d *sonicdb.Databases) (release func(), err error) {
 	if err != nil {
 		_ = shared.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("another sluiced runs on the databases at %s: end it first", db.Address)
+			return nil, fmt.Errorf("%w on the databases at %s: end it first", errRunning, db.Address)
 		}
 		return nil, fmt.Errorf("claim the databases at %s: %w", db.Address, err)
 	}
@@ -55,7 +62,7 @@ func claim(folder string, d *sonicdb.Databases) (release func(), err error) {
 func claimSwitch(folder string) (release func(), err error) {
 	file, err := claimNamespace(folder, unix.LOCK_EX)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, errors.New("a sluiced or another sai-check runs in this network namespace: end it first")
+		return nil, errSwitchTaken
 	}
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func TestClaimAllowsOneSluicedForEachDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := claim(folder, one); err == nil || !strings.Contains(err.Error(), "another sluiced runs") {
+	if _, err := claim(folder, one); !errors.Is(err, errRunning) {
 		t.Errorf("claimed twice: %v", err)
 	}
 	releaseOther, err := claim(folder, other)
@@ -148,7 +148,7 @@ func TestCheckAndSluicedExcludeEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &Options{SAI: SAI{Library: library.Path, Profile: library.Profile()}, Files: Files{LockFolder: folder}}
-	if err := saiCheck(t.Context(), o, strings.NewReader("{}"), io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "a sluiced or another sai-check runs in this network namespace: end it first") {
+	if err := saiCheck(t.Context(), o, strings.NewReader("{}"), io.Discard, io.Discard); !errors.Is(err, errSwitchTaken) {
 		t.Errorf("beside sluiced: %v", err)
 	}
 	if calls := library.Calls(); len(calls) > 0 {
@@ -159,7 +159,7 @@ func TestCheckAndSluicedExcludeEachOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := claim(folder, d); err == nil || !strings.Contains(err.Error(), "a sai-check runs in this network namespace") {
+	if _, err := claim(folder, d); !errors.Is(err, errChecking) {
 		t.Errorf("sluiced beside a check: %v", err)
 	}
 	checking()

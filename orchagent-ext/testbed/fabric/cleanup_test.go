@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -250,7 +251,8 @@ func TestProcessRunsInTheNamespace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sleep.Stop(patience); err == nil || !strings.Contains(err.Error(), "terminated") {
+	var ended *exec.ExitError
+	if err := sleep.Stop(patience); !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
 		t.Errorf("stopped by SIGTERM: %v", err)
 	}
 	deaf := exec.Command("sh", "-c", `trap "" TERM; echo ready; sleep 1000`)

@@ -218,7 +218,8 @@ func TestEndlessTunnelsEnd(t *testing.T) {
 	}
 	labels := join(ether(0x8847), slices.Repeat([]byte{0, 1, 0, 64}, 100))
 	var p roce.Packet
-	if err := p.ParseThrough(labels, len(labels)); err == nil || !strings.Contains(err.Error(), "MPLS labels: nested too deep") {
+	var e *roce.Error
+	if err := p.ParseThrough(labels, len(labels)); !errors.As(err, &e) || e.Header != roce.HeaderMPLS || e.Problem != roce.TooMany {
 		t.Errorf("100 labels: %v", err)
 	}
 }
