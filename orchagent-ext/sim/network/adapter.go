@@ -115,6 +115,9 @@ func (n *Net) ended(id int32) {
 		n.freeRate = append(n.freeRate, q.rate)
 		q.rate = 0
 	}
+	if n.watch != nil {
+		n.watch.ends(n, id)
+	}
 	n.freeQPs = append(n.freeQPs, id)
 }
 

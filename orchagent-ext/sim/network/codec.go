@@ -5,6 +5,7 @@ package network
 import (
 	"net/netip"
 
+	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/wire/notify"
 )
 
@@ -22,6 +23,8 @@ type codec struct {
 	envelope notify.Envelope
 	outPFC   notify.PFC
 	outCNP   notify.CNP
+	outPFCM  notify.PFCM
+	outRate  notify.RateAdvice
 }
 
 // newCodec returns a codec with the default code points.
@@ -61,4 +64,34 @@ func (n *Net) cnp(from, to int32, qp uint32) uint32 {
 	c.between(notify.KindCNP, n.topo.Address(int(from)), n.topo.Address(int(to)))
 	c.outCNP = notify.CNP{PKey: notify.DefaultPKey, DestQP: qp & 0xffffff}
 	return c.pass(&c.outCNP).CNP.DestQP
+}
+
+// streamID is the Stream ID of what a queue pair sends, of scope hash.
+func (n *Net) streamID(q *QP) uint16 {
+	return flow.HashStreamID(0, n.topo.Address(int(q.src)).As16(), n.topo.Address(int(q.dst)).As16(), q.label)
+}
+
+// nodeAddress is the link-local address of a switch.
+func nodeAddress(sw int32) netip.Addr {
+	return netip.AddrFrom16([16]byte{0: 0xfe, 1: 0x80, 14: byte((sw + 1) >> 8), 15: byte(sw + 1)})
+}
+
+// pfcm returns a PFCM about what a queue pair sends, as it arrives.
+func (n *Net) pfcm(q *QP, action notify.Action, us uint16) notify.PFCM {
+	c := &n.codec
+	c.between(notify.KindPFCM, nodeAddress(0), nodeAddress(1))
+	c.outPFCM = notify.PFCM{
+		StreamID: n.streamID(q), QueueID: dataPriority, Action: action, Time: us,
+		Source: n.topo.Address(int(q.src)), Destination: n.topo.Address(int(q.dst)),
+	}
+	return c.pass(&c.outPFCM).PFCM
+}
+
+// rateAdvice returns the rate of an advice to the sender of a queue pair, as it arrives; Mbit/s.
+func (n *Net) rateAdvice(q *QP, id int32, mbps uint32) uint32 {
+	c := &n.codec
+	c.between(notify.KindRateAdvice, n.topo.Address(int(q.dst)), n.topo.Address(int(q.src)))
+	qp := uint32(id) & 0xffffff
+	c.outRate = notify.RateAdvice{PKey: notify.DefaultPKey, DestQP: qp, Rate: mbps, Version: notify.RateAdviceVersion, DestinationQP: qp}
+	return c.pass(&c.outRate).RateAdvice.Rate
 }

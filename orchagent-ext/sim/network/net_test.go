@@ -4,8 +4,11 @@ package network
 
 import (
 	"testing"
+	"time"
 
+	"sluice/orchagent-ext/hold/congestion"
 	"sluice/orchagent-ext/sim/topology"
+	"sluice/orchagent-ext/wire/notify"
 )
 
 // bed is a network with flows of one message each.
@@ -53,6 +56,9 @@ func TestMessageTakesTheTimeOfItsLinks(t *testing.T) {
 	}
 }
 
+// marks are of a flow in a queue.
+var marks = congestion.Threshold{High: 16_000, Low: 8000, Action: notify.Reduce(100), Duration: time.Millisecond}
+
 // every is each kind of adapter and switch.
 var every = map[string]Config{
 	"lossy, go-back-N":  {Buffer: 1 << 19, Timeout: 100 * Microsecond},
@@ -63,6 +69,8 @@ var every = map[string]Config{
 	"window":            {Window: 64 << 10},
 	"lossy with DCQCN":  {Buffer: 1 << 19, ECN: true, DCQCN: true, Timeout: 100 * Microsecond},
 	"packets get lost":  {Loss: 0.01, Timeout: 100 * Microsecond},
+	"PFCM":              {PFC: true, Buffer: 2 << 20, Hold: &Hold{Threshold: marks, Reaction: 20 * Microsecond, Room: 1 << 20}},
+	"advice":            {PFC: true, Buffer: 2 << 20, Advise: &Advise{Threshold: marks, Target: congestion.Target{Bytes: 100_000, Delay: 10 * time.Microsecond, Min: 100}, Pace: congestion.Pace{Interval: 50 * time.Microsecond, Lifetime: 4}, Reaction: 10 * Microsecond}},
 	"lost and repaired": {Loss: 0.01, Timeout: 100 * Microsecond, Selective: true},
 }
 
@@ -92,7 +100,10 @@ func TestEveryMessageArrives(t *testing.T) {
 			if len(b.done) != 32 || b.Packets != 32*((150_000+4095)/4096) {
 				t.Errorf("%d messages and %d packets arrived", len(b.done), b.Packets)
 			}
-			if c.PFC && (b.Drops > 0 || b.Pauses == 0) {
+			if c.Hold != nil && (b.PFCMs == 0 || b.Holds == 0 || len(b.watch.lanes) != 0) || c.Advise != nil && b.Advices == 0 {
+				t.Errorf("%+v", b.Stats)
+			}
+			if c.PFC && c.Advise == nil && c.Hold == nil && (b.Drops > 0 || b.Pauses == 0) {
 				t.Errorf("%d drops, %d pauses with PFC", b.Drops, b.Pauses)
 			}
 			if c.Buffer != 0 && !c.PFC && !c.DCQCN && (b.Drops == 0 || b.Repeated == 0) || c.DCQCN && b.CNPs == 0 {

@@ -17,7 +17,7 @@ import (
 )
 
 // Features are what runs are compared by; a "+" joins several.
-var Features = []string{"none", "pfc", "dcqcn", "label", "placement", "plan", "redirect", "spray"}
+var Features = []string{"none", "pfc", "dcqcn", "label", "placement", "plan", "redirect", "spray", "pfcm", "advice"}
 
 // Spec is one run.
 type Spec struct {
@@ -27,6 +27,8 @@ type Spec struct {
 	Load     load.Spec
 	Features []string // of Features
 	Seed     uint64
+	Hold     network.Hold
+	Advise   network.Advise
 	Limit    time.Duration // of simulated time; 0: 100 times the load's duration, at least 100 ms
 }
 
@@ -106,6 +108,12 @@ func (s *Spec) configure() (network.Config, paths.Mode) {
 			mode = paths.Redirected
 		case "spray":
 			cfg.Spray, cfg.Selective = true, true
+		case "pfcm": // a Stream ID is of a label
+			mode = max(mode, paths.Label)
+			cfg.Hold = &s.Hold
+		case "advice":
+			mode = max(mode, paths.Label)
+			cfg.Advise = &s.Advise
 		}
 	}
 	return cfg, mode

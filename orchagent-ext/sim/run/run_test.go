@@ -7,9 +7,13 @@ import (
 	"encoding/json"
 	"math"
 	"testing"
+	"time"
 
+	"sluice/orchagent-ext/hold/congestion"
 	"sluice/orchagent-ext/sim/load"
+	"sluice/orchagent-ext/sim/network"
 	"sluice/orchagent-ext/sim/topology"
+	"sluice/orchagent-ext/wire/notify"
 )
 
 // spec is a small run.
@@ -26,7 +30,15 @@ func spec(t *testing.T, l load.Spec, feature string, base ...string) *Spec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Spec{Topology: topo, Load: l, Features: features, Seed: 1}
+	marks := congestion.Threshold{High: 16_000, Low: 8000, Action: notify.Reduce(100), Duration: time.Millisecond}
+	return &Spec{
+		Topology: topo, Load: l, Features: features, Seed: 1,
+		Hold: network.Hold{Threshold: marks, Reaction: 20 * network.Microsecond, Room: 1 << 20},
+		Advise: network.Advise{
+			Threshold: marks, Target: congestion.Target{Bytes: 100_000, Delay: 10 * time.Microsecond, Min: 100},
+			Pace: congestion.Pace{Interval: 50 * time.Microsecond, Lifetime: 4}, Reaction: 10 * network.Microsecond,
+		},
+	}
 }
 
 // do runs, without the time that the machine took.
@@ -63,7 +75,7 @@ func TestEachFeatureFinishesEachLoad(t *testing.T) {
 			if l.Kind != "flows" && (r.SlowestS < 0.05e-3 || r.CollectiveS > r.SlowestS || r.CollectiveS <= 0) {
 				t.Errorf("%s, %s: %v s, slowest %v s", l.Kind, f, r.CollectiveS, r.SlowestS)
 			}
-			if f == "redirect" || f == "plan" || f == "dcqcn" {
+			if f == "redirect" || f == "plan" || f == "dcqcn" || f == "pfcm" || f == "advice" {
 				a, _ := json.Marshal(r)
 				b, _ := json.Marshal(do(t, spec(t, l, f, "pfc", "dcqcn")))
 				if string(a) != string(b) {

@@ -27,6 +27,8 @@ type Scenario struct {
 	Adapters Adapters       `yaml:"adapters"`
 	Switches Switches       `yaml:"switches"`
 	Paths    paths.Config   `yaml:"paths"`
+	Hold     Hold           `yaml:"hold"`
+	Advise   Advise         `yaml:"advise"`
 	Loads    []load.Spec    `yaml:"loads"`
 	Base     []string       `yaml:"base"`    // features of each run; pfc and dcqcn
 	Compare  []string       `yaml:"compare"` // runs of each load; none, label, placement and redirect
@@ -113,6 +115,9 @@ func (s *Scenario) fill() (err error) {
 	if _, err := paths.New(s.topo, paths.FiveTuple, s.Paths, 1); err != nil {
 		return fmt.Errorf("paths: %w", err)
 	}
+	if err := s.check(); err != nil {
+		return err
+	}
 	a, w := &s.Adapters, &s.Switches
 	for name, v := range map[string]float64{
 		"mtu": float64(a.MTU), "ack_every": float64(a.AckEvery), "window_kib": float64(a.WindowKiB), "timeout_us": a.TimeoutUS,
@@ -158,7 +163,7 @@ func (s *Scenario) Run(l load.Spec, feature string) (*run.Spec, error) {
 		return nil, err
 	}
 	return &run.Spec{
-		Topology: s.topo, Network: s.network(), Paths: s.Paths, Load: l, Features: features, Seed: s.Seed,
+		Topology: s.topo, Network: s.network(), Paths: s.Paths, Load: l, Features: features, Seed: s.Seed, Hold: s.hold(), Advise: s.advise(),
 		Limit: time.Duration(s.LimitMS * 1e6),
 	}, nil
 }
