@@ -22,7 +22,7 @@ import (
 type Network interface {
 	Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error)
 
-	// Uncarried returns those of some netdevs, by their indexes, that have no carrier, sooner than
+	// Uncarried returns those of some netdevs, by their indexes, that lack a carrier, sooner than
 	// their next hops are dead.
 	Uncarried(indexes []int) (map[int]bool, error)
 }
@@ -66,8 +66,8 @@ type Redirector struct {
 	sw  Switch
 	log *slog.Logger
 
-	// Held returns which flows are held now: they do not move. nil: no flow is held. Where it returns
-	// nil that is not known, and no flow moves.
+	// Held returns which flows are held now: these stay. nil: all are free. Where it returns nil that
+	// is unknown, and all flows stay.
 	Held func() func(redirect.Flow) bool
 
 	groups map[string]*group
@@ -248,7 +248,7 @@ func (r *Redirector) refresh(now time.Time) (changed bool) {
 
 // lostCarrier takes flows off links that rules lead to and that have lost their carrier since next
 // hops were read: the switch drops their packets already. It reports whether rules changed.
-// Carriers that cannot be read are those of the last reading.
+// Where reading fails, carriers are those of the last reading.
 func (r *Redirector) lostCarrier() (changed bool) {
 	ports := map[string]bool{}
 	for i := range r.onSwitch {
