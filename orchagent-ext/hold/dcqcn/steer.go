@@ -10,6 +10,9 @@ import (
 // Steer decides when CNPs go to the sender of one flow. Between two measurements it goes by
 // the published reaction point, which it follows in a [Rate] of its own; each measurement
 // corrects that. The zero value is idle. Rates are in bit/s, times in ns of one clock.
+//
+// Flows near their asked rates have CNPs at multiples of a beat of that clock, so that a caller
+// wakes up once for all of them; others at once.
 type Steer struct {
 	model         Rate
 	offered, line float64 // before the first CNP; of the sender's link
@@ -22,6 +25,7 @@ type Steer struct {
 	bits    float64 // that the model sent in it
 	cnps    int     // in it
 	sent    int64   // time of the last CNP
+	opened  int     // CNPs since Begin
 	strikes int     // windows in a row in which the sender ignored CNPs
 	probes  int     // CNPs since it is known to ignore them
 
@@ -29,9 +33,20 @@ type Steer struct {
 }
 
 const (
-	// spacing of CNPs for one flow: the reaction point drops those that are closer than its
-	// own, and where they are further apart than its timers it recovers between them.
-	spacing = (cnpSpacing + rateTimer) / 2
+	// spacing of the first CNPs for a flow whose limit is more than farAbove of the asked rate: the
+	// reaction point drops those that are closer than its own, and where they are further apart
+	// than its timers it recovers between them. Some arrive closer together than they were sent:
+	// only those that are certain after the last one that counted count in the model. After the
+	// opening, each CNP is certain after the last.
+	spacing  = (cnpSpacing + rateTimer) / 2
+	certain  = cnpSpacing + int64(15*time.Microsecond)
+	opening  = 8
+	farAbove = 2
+
+	// beat is the time between the moments at which other flows have their CNPs. The first step
+	// that raises a flow's target is fastSteps + 1 rate timers after a CNP: the caller may be
+	// late by what is left of them.
+	beat = 260 * int64(time.Microsecond)
 
 	// stopped is the part of its rate that a flow keeps that is to pause: CNPs cannot stop a
 	// sender, and further ones would only raise the time until it recovers.
@@ -41,7 +56,7 @@ const (
 	window = int64(5 * time.Millisecond)
 
 	// steady is of how many samples a window corrects half of the error that it shows.
-	steady = 64
+	steady = 256
 
 	// memory is how much of an excess is carried on, as time at the asked rate.
 	memory = float64(time.Millisecond) / float64(time.Second)
@@ -65,7 +80,7 @@ func (s *Steer) Begin(now int64, offered, line, asked uint64) {
 	if offered == 0 || offered > line {
 		offered = line
 	}
-	*s = Steer{offered: float64(offered), line: float64(line), trust: 1, at: now, since: now, sent: now - spacing, strikes: s.strikes}
+	*s = Steer{offered: float64(offered), line: float64(line), trust: 1, at: now, since: now, sent: now - probing, strikes: s.strikes}
 	s.Ask(asked)
 }
 
@@ -92,44 +107,57 @@ func (s *Steer) advance(now int64) {
 
 // wants reports whether the flow is to be slowed, as the model is now.
 func (s *Steer) wants() bool {
-	rate := s.rate()
-	return rate > s.asked && (s.excess > 0 || rate > 2*s.asked)
+	return s.rate() > s.asked && (s.excess > 0 || s.urgent())
 }
+
+// urgent reports whether the sender's limit is far above the asked rate, as at the begin of a stop,
+// or after the caller was late: it may then be above the rate that the flow offers, too.
+func (s *Steer) urgent() bool { return float64(s.model.At(s.at))*s.trust > farAbove*s.asked }
 
 // Due reports whether a CNP is to be sent now, and counts on it that it is.
 func (s *Steer) Due(now int64) bool {
-	if s.offered == 0 || now < s.sent+s.spacing() {
+	if s.offered == 0 || now < s.sent+spacing {
 		return false
 	}
-	if s.advance(now); !s.wants() && !s.Ignores() {
+	if s.advance(now); now < s.earliest() || !s.wants() && !s.Ignores() {
 		return false
 	}
-	s.model.Notify(now, uint64(s.offered), uint64(s.line))
-	s.sent = now
+	if s.sent = now; s.model.line == 0 || now-s.model.cut >= certain {
+		s.model.Notify(now, uint64(s.offered), uint64(s.line))
+	}
+	s.opened++
 	if s.cnps++; s.Ignores() {
 		s.probes++
 	}
 	return true
 }
 
-// spacing returns the least time to the next CNP.
-func (s *Steer) spacing() int64 {
-	if s.Ignores() && s.probes%fewCNPs == 0 {
-		return probing
+// earliest returns the earliest time of the next CNP, by the rate of now.
+func (s *Steer) earliest() int64 {
+	next := s.sent + spacing
+	if s.opened >= opening {
+		next = s.sent + certain
 	}
-	return spacing
+	switch {
+	case s.Ignores() && s.probes%fewCNPs == 0:
+		return s.sent + probing
+	case s.Ignores() || s.urgent():
+		return next
+	default:
+		return (next + beat - 1) / beat * beat
+	}
 }
 
 // Next returns when Due is to be called next.
 func (s *Steer) Next() int64 {
-	first := s.sent + s.spacing()
+	first := s.earliest()
 	if s.Ignores() {
 		return first
 	}
 	ahead := *s
 	ahead.advance(first) // which may be long ago
 	for end := ahead.at + horizon; ahead.at < end && !ahead.wants(); {
-		ahead.advance(ahead.at + rateTimer)
+		ahead.advance((ahead.at/beat + 1) * beat)
 	}
 	return max(first, ahead.at)
 }
@@ -162,3 +190,16 @@ func (s *Steer) Measured(now int64, rate uint64, samples uint32) bool {
 
 // Ignores reports whether the sender goes on at its rate in spite of CNPs.
 func (s *Steer) Ignores() bool { return s.strikes >= windows }
+
+// Recovered reports whether the sender may be at the rate that it offers again at a time after the
+// last CNP, by the model. It ends the steering then.
+func (s *Steer) Recovered(now int64) bool {
+	if s.offered == 0 {
+		return true
+	}
+	if s.advance(now); float64(s.model.At(s.at)) < s.offered {
+		return false
+	}
+	*s = Steer{strikes: s.strikes}
+	return true
+}

@@ -18,7 +18,9 @@ type wire struct {
 	deaf          bool // it ignores CNPs
 	under         []int64
 	random        *rand.Rand
-	bits, all     float64 // sent since the last measurement; in all
+	late          func(*rand.Rand) int64 // how late the caller is woken up; nil: it never is
+	share         int64                  // least time between two wakeups; 0: any
+	bits, all     float64                // sent since the last measurement; in all
 	cnps          int
 	closest, last int64
 }
@@ -49,7 +51,11 @@ func (w *wire) cnp(now int64) {
 	w.cnps++
 	w.closest, w.last = min(w.closest, now-w.last), now
 	if w.random.Float64() >= w.loss {
-		w.under = append(w.under, now+w.delay)
+		at := now + w.delay
+		if w.late != nil {
+			at += w.random.Int64N(10 * us) // in the kernel's queues
+		}
+		w.under = append(w.under, at)
 	}
 }
 
@@ -61,7 +67,10 @@ func (w *wire) run(s *Steer, from, until, each int64) {
 			if s.Due(now) {
 				w.cnp(now)
 			}
-			next = max(now+us, s.Next())
+			next = max(now+us, now+w.share, s.Next())
+			if w.late != nil {
+				next += w.late(w.random)
+			}
 		}
 		w.step(now)
 		if each != 0 && now > from && (now-from)%each == 0 && s.Measured(now, uint64(w.bits*1e9/float64(each)), 1000) {
@@ -94,6 +103,64 @@ func TestStopSlowsASenderWithinTwoRoundTrips(t *testing.T) {
 	}
 }
 
+// A sender is below a tenth of its rate soon after a stop and as long as it lasts, although
+// the caller wakes up late, and some CNPs come closer together than they were sent. A flow
+// takes no more CNPs than keep it from its steps of increase.
+func TestStopHoldsASenderWhereTheCallerWakesUpLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		late  func(*rand.Rand) int64
+		share int64
+	}{
+		"on time":             {func(*rand.Rand) int64 { return 0 }, 0},
+		"by 20 us":            {func(r *rand.Rand) int64 { return int64(r.ExpFloat64() * 20_000) }, 0},
+		"a share of a core":   {func(r *rand.Rand) int64 { return int64(r.ExpFloat64() * 20_000) }, 140 * us},
+		"at times by 1000 us": {func(r *rand.Rand) int64 { return int64(r.ExpFloat64()*20_000) + ms*int64(1-min(1, r.IntN(200))) }, 0},
+	} {
+		for _, part := range []uint64{8, 2} { // of the link, that the flow offers
+			const line, delay = 200_000_000, 20 * us
+			w := newWire(line/part, line, delay)
+			w.late, w.share = c.late, c.share
+			var s Steer
+			s.Begin(0, w.offered, line, 0)
+			w.run(&s, 0, 2*ms, 0)
+			w.all, w.cnps = 0, 0
+			w.run(&s, 2*ms, 102*ms, 0)
+			if left := w.all / (float64(w.offered) * 0.1); left > 0.08 {
+				t.Errorf("%s, 1/%d of the link: %.1f %% are left", name, part, 100*left)
+			}
+			if w.cnps > 420 {
+				t.Errorf("%s, 1/%d of the link: %d CNPs in 100 ms", name, part, w.cnps)
+			}
+		}
+	}
+}
+
+// CNPs to several flows are due at the same times, so that the caller wakes up for all of them.
+func TestFlowsHaveTheirCNPsTogether(t *testing.T) {
+	var a, b Steer
+	a.Begin(1*us, 25_000_000, 200_000_000, 0)
+	b.Begin(33*us, 20_000_000, 200_000_000, 0)
+	times := map[int64]int{}
+	for now := int64(33 * us); now < 50*ms; now = min(a.Next(), b.Next()) {
+		for _, s := range []*Steer{&a, &b} {
+			if s.Due(now) {
+				times[now]++
+			}
+		}
+	}
+	both, all := 0, 0
+	for at, n := range times {
+		if at > 2*ms {
+			all++
+			both += n - 1
+		}
+	}
+	t.Logf("%d of %d times are of both", both, all)
+	if all == 0 || both < all*9/10 {
+		t.Errorf("%d of %d times are of both", both, all)
+	}
+}
+
 // A reduction settles within a tenth of the asked rate, with CNPs lost, on links of any
 // speed, and with an offered rate that is known wrongly.
 func TestReductionSettlesAtTheAskedRate(t *testing.T) {
@@ -114,6 +181,29 @@ func TestReductionSettlesAtTheAskedRate(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// A caller that had no CPU for 30 ms, in which the sender's limit rises far above what it offers,
+// brings it back to the asked rate within 20 ms.
+func TestSteerCatchesUpAfterAStall(t *testing.T) {
+	const line = 200_000_000
+	for _, keep := range []uint64{40, 70} {
+		w := newWire(line/8, line, 20*us)
+		w.late = func(r *rand.Rand) int64 { return int64(r.ExpFloat64() * 20_000) }
+		asked := w.offered * keep / 100
+		var s Steer
+		s.Begin(0, w.offered, line, asked)
+		w.run(&s, 0, 200*ms, 0)
+		for now := int64(200 * ms); now < 230*ms; now += us {
+			w.step(now)
+		}
+		w.run(&s, 230*ms, 250*ms, 0)
+		w.all = 0
+		w.run(&s, 250*ms, 350*ms, 0)
+		if part := w.all / (float64(asked) * 0.1); part < 0.9 || part > 1.1 {
+			t.Errorf("keep %d %%: %.3f of the asked rate", keep, part)
 		}
 	}
 }
