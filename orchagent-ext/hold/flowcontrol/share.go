@@ -19,18 +19,20 @@ const (
 // share is the CPU time that the thread may still use, ns, as a token bucket. The zero value is
 // full.
 type share struct {
-	used   int64 // more than was given, less than 0 for a rest; within shareBurst
+	used   int64 // more than was given, less than 0 for a rest; within shareBurst of 0
 	cpu    int64 // CPU time of the thread when it was last asked
 	at     int64 // when, ns of CLOCK_MONOTONIC
 	before bool
 }
 
-// pause returns for how long (ns) the thread is to wait, by its CPU time until now.
+// pause returns for how long (ns) the thread is to wait, by its CPU time until now, at most 33 ms: a
+// hypervisor that takes the CPU away meanwhile leaves that in the thread's time, although it used
+// none, and no turn uses as much as shareBurst.
 func (s *share) pause(now, cpu int64) int64 {
 	if !s.before {
 		*s = share{used: -int64(shareBurst), cpu: cpu, at: now, before: true}
 	}
-	s.used = max(s.used+cpu-s.cpu-(now-s.at)*mostShare/100, -int64(shareBurst))
+	s.used = min(max(s.used+cpu-s.cpu-(now-s.at)*mostShare/100, -int64(shareBurst)), int64(shareBurst))
 	s.cpu, s.at = cpu, now
 	return max(s.used, 0) * 100 / mostShare
 }

@@ -41,3 +41,13 @@ func TestThreadTimeCountsWork(t *testing.T) {
 	for threadTime()-begin < int64(time.Millisecond) { // would never end
 	}
 }
+
+// Time for which the hypervisor took the CPU away counts in the thread's: the next hold waits no
+// longer for it than for a burst of work.
+func TestShareForgetsTimeThatTheMachineTook(t *testing.T) {
+	var s share
+	s.pause(0, 0)
+	if got := s.pause(int64(time.Second), int64(time.Second)); got > int64(34*time.Millisecond) {
+		t.Errorf("a pause of %v after a second that was taken away", time.Duration(got))
+	}
+}
