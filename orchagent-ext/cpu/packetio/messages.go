@@ -257,15 +257,16 @@ func (m *Messages) receive(fd int, dst []Message, c *MessageConfig) (n int) {
 		if d.Err = d.Packet.ParseIP(packet, c.Codes); errors.Is(d.Err, notify.ErrNotNotification) {
 			continue
 		}
-		d.Port, d.At = port, arrived(real, mono, stamp)
+		d.Port, d.At = port, Arrived(real, mono, stamp)
 		n++
 	}
 	return n
 }
 
-// arrived is the time on CLOCK_MONOTONIC of a stamp on CLOCK_REALTIME, both clocks being
-// read now; 0 where the clock was set meanwhile.
-func arrived(real, mono, stamp int64) int64 {
+// Arrived returns the time on CLOCK_MONOTONIC of a stamp on CLOCK_REALTIME, both clocks being
+// read now (real, mono); all are ns. It is 0 where the clock was set meanwhile: the stamp is of
+// the future, or a second old.
+func Arrived(real, mono, stamp int64) int64 {
 	if age := real - stamp; age >= 0 && age < int64(oldest) {
 		return mono - age
 	}

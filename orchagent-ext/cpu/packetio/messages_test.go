@@ -339,7 +339,7 @@ func TestArrivalOverClockSteps(t *testing.T) {
 		{"the clock was set forward by an hour", real - 3600*second, 0},
 		{"no stamp", 0, 0},
 	} {
-		if got := arrived(real, mono, c.stamp); got != c.want {
+		if got := Arrived(real, mono, c.stamp); got != c.want {
 			t.Errorf("%s: %d, want %d", c.what, got, c.want)
 		}
 	}

@@ -25,6 +25,10 @@ type Pair struct {
 	From, To         uint64
 	Octets           uint64
 	Samples          uint32 // that they are estimated from; 0: they are counted
+
+	// At is when the switch had it, ns since 1970; of sources that do not report that, when the
+	// CPU had it. It is 0 where Config.Seen is.
+	At int64
 }
 
 // learned reports a flow at its first, second, fourth, eighth… packet, with its source queue
@@ -37,10 +41,13 @@ func (r *Reader) learned(p *roce.Packet, f *flow.Flow, frame *Frame) {
 	}
 	l := pairOf(p, f, qp)
 	if r.seen != nil {
+		if l.At = frame.At; l.At == 0 {
+			l.At = r.now
+		}
 		at := &r.seen[f.Slot()]
 		if f.Packets == 1 {
 			*at = lately{} // another flow had the slot
-		} else if r.now-at.at < seenEvery {
+		} else if since := l.At - at.at; since >= 0 && since < seenEvery { // a clock that was set back starts again
 			return
 		}
 		l.PathSrc, l.PathDst, l.Label, l.From, l.To = f.SrcAddr(), f.DstAddr(), f.FlowLabel, frame.From, frame.To
@@ -48,7 +55,7 @@ func (r *Reader) learned(p *roce.Packet, f *flow.Flow, frame *Frame) {
 		if r.config.Seen > 1 {
 			l.Samples = uint32(f.Packets - at.packets)
 		}
-		*at = lately{r.now, f.Bytes, f.Packets}
+		*at = lately{l.At, f.Bytes, f.Packets}
 	}
 	r.config.Learned(l)
 }

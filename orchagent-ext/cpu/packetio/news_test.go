@@ -3,6 +3,7 @@
 package packetio
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -39,5 +40,21 @@ func TestFlowsAreReportedAsTheyAreSeen(t *testing.T) {
 				t.Errorf("report %d: %+v", i, p)
 			}
 		}
+	}
+}
+
+// Packets that waited for the CPU and come at once are reported by the times at which the switch
+// had them.
+func TestFlowsAreReportedByTheTimesOfTheirPackets(t *testing.T) {
+	f, now := frame(t, 5, 0x777), time.Unix(1000, 0)
+	var burst []Frame
+	for i := range 40 { // one each 5 ms
+		f.At = now.Add(time.Duration(i) * 5 * time.Millisecond).UnixNano()
+		burst = append(burst, f)
+	}
+	var got []int64
+	run(t, Config{Seen: 256, Learned: func(p Pair) { got = append(got, (p.At-now.UnixNano())/1e6) }, Now: func() time.Time { return now.Add(time.Second) }}, burst)
+	if want := []int64{0, 20, 40, 60, 80, 100, 120, 140, 160, 180}; !slices.Equal(got, want) {
+		t.Errorf("reports of packets of %v ms, want %v", got, want)
 	}
 }

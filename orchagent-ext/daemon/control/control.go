@@ -176,8 +176,9 @@ func (c *Control) Sample(p packetio.Pair) {
 // Learn gives flow control a source queue pair. The packet path calls it.
 func (c *Control) Learn(p packetio.Pair) {
 	if t := c.learner.Load(); t != nil {
+		at := packetio.Arrived(time.Now().UnixNano(), packetio.Monotonic(), p.At)
 		t.Learn(flowcontrol.Learned{Pair: flowcontrol.Pair{Src: p.Src, Dst: p.Dst, DestQP: p.DestQP}, SrcQP: p.SrcQP, SrcPort: p.SrcPort, PKey: p.PKey, DSCP: p.DSCP, Bits: p.Bits,
-			Packet: flowcontrol.Packet{In: sai.ObjectID(p.From), Out: sai.ObjectID(p.To), Src: p.PathSrc, Dst: p.PathDst, Label: p.Label, Octets: p.Octets, Samples: p.Samples}})
+			Packet: flowcontrol.Packet{In: sai.ObjectID(p.From), Out: sai.ObjectID(p.To), Src: p.PathSrc, Dst: p.PathDst, Label: p.Label, Octets: p.Octets, Samples: p.Samples, At: at}})
 	}
 }
 

@@ -28,6 +28,7 @@ type Packet struct {
 	Src, Dst netip.Addr   // of the outermost header
 	Label    uint32
 	Octets   uint64 // on the wire, estimated, of the flow since its packet before that was reported
+	At       int64  // when the switch had it, ns of CLOCK_MONOTONIC; 0: not known
 	Samples  uint32 // that they are estimated from; 0: they are counted
 }
 
@@ -52,10 +53,11 @@ type origin struct {
 	stream uint16 // as it leaves; 0: it is not IPv6
 	next   [numLists]*origin
 
-	at      int64  // of its last packet
+	at      int64  // of its last packet, when it came to this task
+	begun   int64  // its sender has been slowed, or no longer, since then
 	octets  uint64 // since
 	samples uint32 // that they are of; counted packets are countedAs
-	since   int64  // 0: nothing is measured
+	since   int64  // begin of the window, a packet's own time; 0: nothing is measured
 	rate    uint64 // bit/s, of the flow while it is not slowed; 0: not known
 	windows uint32 // that it is the mean of, up to rateWindows
 
@@ -207,10 +209,22 @@ const (
 
 // measureSeen measures the rate at which a flow arrives, where its samples suffice. A window begins
 // and ends with a sample, and its length is the shorter the sooner that came: so one sample of n
-// is left out, or few samples would read as a rate that is too high.
+// is left out, or few samples would read as a rate that is too high. The times are those at which
+// the switch had the samples, where it reports them: on a busy machine they wait for the CPU, and
+// come many at once.
 func (c *core) measureSeen(now int64, f *origin) {
-	if f.since == 0 {
-		f.octets, f.samples, f.since = 0, 0, now // its octets came before
+	at := f.Packet.At
+	if at == 0 {
+		at = now
+	}
+	switch {
+	case at <= f.begun: // it was on the way when the rate changed
+		return
+	case f.until == 0 && !f.steer.Recovered(at):
+		f.since = 0
+		return
+	case f.since == 0:
+		f.octets, f.samples, f.since = 0, 0, at // its octets came before
 		return
 	}
 	f.octets += f.Packet.Octets
@@ -218,7 +232,7 @@ func (c *core) measureSeen(now int64, f *origin) {
 		f.samples = countedAs
 	}
 	f.samples = min(f.samples+f.Packet.Samples, countedAs)
-	span := now - f.since
+	span := at - f.since
 	if span < int64(shortestWindow) || f.samples < enoughSamples && span < int64(longestWindow) {
 		return
 	}
@@ -227,13 +241,14 @@ func (c *core) measureSeen(now int64, f *origin) {
 	if n > 1 && n < countedAs {
 		rate -= rate / uint64(n)
 	}
-	f.octets, f.samples, f.since = 0, 0, now
-	if f.until == 0 {
+	switch {
+	case f.until == 0:
 		f.windows = min(f.windows+1, rateWindows)
 		f.rate = uint64(int64(f.rate) + (int64(rate)-int64(f.rate))/int64(f.windows))
-		return
+	case !f.steer.Measured(now, rate, n):
+		return // too soon after the last one: the window goes on
 	}
-	f.steer.Measured(now, rate, n)
+	f.octets, f.samples, f.since = 0, 0, at
 	if ignores := f.steer.Ignores(); ignores != f.ignores {
 		if f.ignores = ignores; ignores {
 			c.counters.CNPNotFollowing++

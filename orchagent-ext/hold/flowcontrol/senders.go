@@ -78,14 +78,14 @@ func (c *core) settle(now int64, f *origin) {
 	switch {
 	case all.Until <= now || !c.tells(f):
 		if f.until != 0 {
-			f.since = 0 // the rate from here on is another
+			f.since, f.begun = 0, now // the rate from here on is another
 		}
 		f.until, f.due = 0, 0
 		c.senders.due.remove(f)
 		return
 	case f.until == 0:
 		f.steer.Begin(now, f.rate, p.line(), all.Rate)
-		f.octets, f.samples, f.since, f.told = 0, 0, now, 0
+		f.since, f.begun, f.told = 0, now, 0
 	case all.Rate != f.asked:
 		f.steer.Ask(all.Rate)
 	}
