@@ -148,7 +148,7 @@ func (h *heard) figures(a *asking) *sourceFigures {
 			s.Starved++
 			continue
 		}
-		for i := range h.packets {
+		for i := range sourceReduced {
 			by[r.percent] = append(by[r.percent], h.overAsked(i, r))
 		}
 	}
@@ -189,9 +189,15 @@ func (h *heard) tripsTo(flow int, stop int64) float64 {
 
 // overAsked returns the settled rate of a flow under a reduction as a part of the rate asked for.
 func (h *heard) overAsked(flow int, r reduction) float64 {
-	offered := float64(sourceMbps*1_000_000) / 8 / float64(packetOctets) // packets a second
+	offered := sourcePackets()
 	settled := len(between(h.packets[flow], r.at+int64(sourceSettle), r.at+int64(sourceReduce)))
 	return float64(settled) / (sourceReduce - sourceSettle).Seconds() / (offered * float64(100-r.percent) / 100)
+}
+
+// sourcePackets returns how many packets a second a flow offers.
+func sourcePackets() float64 {
+	f := sourceFlow(sourceQP, sourceMbps)
+	return float64(f.Rate) / 8 / float64(f.Octets())
 }
 
 // between returns the times of a sorted list from a time on and before another.

@@ -29,11 +29,12 @@ const (
 	sourceMbps       = 25 // that each offers
 	sourceVictims    = 4
 	sourceVictimMbps = 10
+	sourcePayload    = 2048   // octets: half the packets of the other scenarios leave CPUs for what is measured
 	sourceQP         = 0x6000 // first DestQP; the SrcQP is 0x100 higher
 	sourceVictimQP   = 0x6800
 
-	// Of some 16,000 packets a second the CPU gets 1000.
-	sourceSampling = 16
+	// Of some 8,000 packets a second the CPU gets 1000.
+	sourceSampling = 8
 
 	// A stop lasts 100 ms; the flow sends as long again before its next one. The first message
 	// of a stop has the longest time, so that it is known from those that refresh it.
@@ -46,10 +47,11 @@ const (
 	sourceStops   = 40
 	sourceAllStop = 240 // with --full
 
-	// Reductions in percent; each lasts sourceReduce, and is measured behind sourceSettle.
-	sourceReduce = 2 * time.Second
-	sourceSettle = 500 * time.Millisecond
-	sourceCalm   = 1500 * time.Millisecond // before each, for the rate that it is of
+	// Reductions of the first flows, in percent; each lasts sourceReduce, and is measured behind sourceSettle.
+	sourceReduced = 2 // as many flows as are stopped at once
+	sourceReduce  = 2 * time.Second
+	sourceSettle  = 500 * time.Millisecond
+	sourceCalm    = 1500 * time.Millisecond // before each, for the rate that it is of
 
 	// Where the machine has no CPU for the sender, even victims send nothing: what was asked
 	// then is left out, and counted.
@@ -57,7 +59,7 @@ const (
 	mostStarved  = 0.02 // of the slices of a reduction
 )
 
-// sourceReductions are asked for one after the other, of all flows; a PFCM can ask for 63 %.
+// sourceReductions are asked for one after the other; a PFCM can ask for 63 %.
 var sourceReductions = []int{30, 50, 60}
 
 // source measures holds by the sender.
@@ -123,11 +125,11 @@ func (w *wanStock) sourceTraffic(a *asking, taps []*tap) *playing {
 	sender := w.adapter()
 	sender.Obey = nic.Obey{CNP: true}
 	for i := range uint32(sourceFlows) {
-		sender.Flows = append(sender.Flows, wanFlow(sourceQP+i, sourceQP+0x100+i, sourceMbps*1_000_000))
+		sender.Flows = append(sender.Flows, sourceFlow(sourceQP+i, sourceMbps))
 	}
 	a.flows = slices.Clone(sender.Flows)
 	for i := range uint32(sourceVictims) {
-		f := wanFlow(sourceVictimQP+i, sourceVictimQP+0x100+i, sourceVictimMbps*1_000_000)
+		f := sourceFlow(sourceVictimQP+i, sourceVictimMbps)
 		f.Backlog = true
 		sender.Flows = append(sender.Flows, f)
 	}
@@ -142,6 +144,13 @@ func (w *wanStock) sourceTraffic(a *asking, taps []*tap) *playing {
 	return p
 }
 
+// sourceFlow returns a flow that offers a rate in Mbit/s.
+func sourceFlow(destQP uint32, mbps uint64) nic.Flow {
+	f := wanFlow(destQP, destQP+0x100, mbps*1_000_000)
+	f.Payload = sourcePayload
+	return f
+}
+
 // asking is what gateway 2 asks for.
 type asking struct {
 	stops, rounds int // stops in all; rounds of the reductions
@@ -152,7 +161,7 @@ type asking struct {
 	reduced []reduction
 }
 
-// A reduction is of all flows, to a part of the rate before it.
+// A reduction is of the first sourceReduced flows, to a part of the rate before it.
 type reduction struct {
 	at      int64 // ns since 1970
 	percent int
@@ -222,7 +231,7 @@ func (a *asking) ask(ctx context.Context, from *fabric.Interface) (sent int, err
 			a.reduced = append(a.reduced, reduction{time.Now().UnixNano(), percent})
 			a.mu.Unlock()
 			for end := time.Now().Add(sourceReduce); time.Now().Before(end); {
-				for i := range a.flows {
+				for i := range sourceReduced {
 					if err := send(i, notify.Reduce(percent), sourceTimeUS-1); err != nil {
 						return sent, err
 					}

@@ -50,7 +50,7 @@ func TestSourceFiguresOfAStop(t *testing.T) {
 // The reduction that is furthest from the asked rate is the one that counts.
 func TestSourceFiguresOfReductions(t *testing.T) {
 	h, a := newHeard(), &asking{}
-	offered := float64(sourceMbps*1_000_000) / 8 / float64(packetOctets)
+	offered := sourcePackets()
 	for _, r := range []struct {
 		percent int
 		part    float64 // of the offered rate

@@ -165,7 +165,7 @@ const tapBuffer = 16 << 20
 // record passes frames on until ctx ends. It is for [playing] beside the traffic, and sends no
 // message.
 func (t *tap) record(ctx context.Context) (int, error) {
-	frame, control := make([]byte, 1<<11), make([]byte, 128)
+	frame, control := make([]byte, 1<<14), make([]byte, 128)
 	for {
 		n, nControl, _, from, err := unix.Recvmsg(t.fd, frame, control, unix.MSG_DONTWAIT)
 		switch {
