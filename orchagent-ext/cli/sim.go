@@ -43,6 +43,7 @@ Ctrl-C ends the command with the results that there are.`,
   sluice sim fabric.yaml --json`,
 		Args: between(0, "FILE"),
 	}
+	cmd.AddCommand(newSimAdviseCommand())
 	flags := cmd.Flags()
 	flags.StringSliceVar(&compare, "compare", nil, "features that each load runs with, in place of the file's; a + joins several")
 	flags.StringVar(&page, "html", "", "also write one HTML page with tables and plots; - is standard output")

@@ -26,7 +26,7 @@ type Program interface {
 	First(to []Message) []Message
 	// Arrived appends the messages that may begin now that one has arrived.
 	Arrived(to []Message, tag int32) []Message
-	// Connections are those that send together at the beginning: what switches can decide about
+	// Connections are those that send together at the beginning: switches decide about these
 	// before the run.
 	Connections() []paths.Connection
 	// Groups is how many collectives there are.
@@ -49,15 +49,12 @@ type Spec struct {
 	Background   float64 `yaml:"background"`   // incast: part of the duration for which the other hosts send, to each other
 	Distribution string  `yaml:"distribution"` // flows: web-search or hadoop
 	LoadPercent  float64 `yaml:"load_percent"` // flows: of the hosts' links; 50
-	File         string  `yaml:"file"`         // replay: a capture, or messages as CSV
-
-	Messages []Message `yaml:"-"` // of a replay
 }
 
 // Kinds are the kinds of loads.
-var Kinds = []string{"incast", "permutation", "ring", "tree", "all-to-all", "flows", "replay"}
+var Kinds = []string{"incast", "permutation", "ring", "tree", "all-to-all", "flows"}
 
-// Fill sets defaults, and returns what is wrong with a load for a fabric of so many hosts.
+// Fill sets defaults, and returns an error for a load that a fabric of so many hosts cannot run.
 func (s *Spec) Fill(hosts int) error {
 	if !slices.Contains(Kinds, s.Kind) {
 		return fmt.Errorf("kind %q: one of %v", s.Kind, Kinds)
@@ -99,8 +96,6 @@ func (s *Spec) Fill(hosts int) error {
 		return fmt.Errorf("distribution %q: web-search or hadoop", s.Distribution)
 	case s.LoadPercent < 0 || s.LoadPercent > 100:
 		return fmt.Errorf("load_percent %g: up to 100 is possible", s.LoadPercent)
-	case s.Kind == "replay" && s.File == "":
-		return fmt.Errorf("replay needs a file")
 	}
 	return nil
 }
@@ -127,10 +122,8 @@ func New(s Spec, octetsPerS float64, seed uint64) Program {
 		return newTree(s, hosts, total)
 	case "all-to-all":
 		return newAllToAll(s, hosts, total)
-	case "flows":
-		return newFlows(s, hosts, octetsPerS, r)
 	default:
-		return &once{messages: s.Messages, groups: 1}
+		return newFlows(s, hosts, octetsPerS, r)
 	}
 }
 
@@ -171,7 +164,7 @@ func pair(to []Message, src, dst, queuePairs int, octets float64, tag, group int
 	return to
 }
 
-// newIncast is groups of senders, each to one receiver: each receiver gets what its link takes
+// newIncast is groups of senders, each to one receiver: each receiver gets as much as its link takes
 // in the duration. The other hosts send to each other at the same time where Background is
 // above 0: they show whom an incast harms.
 func newIncast(s Spec, hosts []int, total float64) *once {

@@ -98,7 +98,7 @@ func TestFlowsHaveThePublishedMean(t *testing.T) {
 }
 
 func TestFillNamesWhatIsWrong(t *testing.T) {
-	for _, s := range []Spec{{Kind: "gather"}, {Kind: "incast", Size: 10, Groups: 3}, {Kind: "ring", Size: 5}, {Kind: "flows"}, {Kind: "replay"}, {Kind: "ring", Hosts: 65}} {
+	for _, s := range []Spec{{Kind: "gather"}, {Kind: "incast", Size: 10, Groups: 3}, {Kind: "ring", Size: 5}, {Kind: "flows"}, {Kind: "ring", Hosts: 65}} {
 		if err := s.Fill(24); err == nil {
 			t.Errorf("%+v is accepted", s)
 		}

@@ -89,7 +89,7 @@ func (n *Net) QP(id int32) *QP { return &n.qps[id] }
 // Hosts returns the sender and the receiver of a queue pair.
 func (q *QP) Hosts() (src, dst int) { return int(q.src), int(q.dst) }
 
-// Move gives a queue pair another path for what it sends from now on, and another label.
+// Move gives a queue pair another path for its packets from now on, and another label.
 func (n *Net) Move(id int32, path, label uint32) { n.qps[id].path, n.qps[id].label = path, label }
 
 // Limit sets the rate of a queue pair, as advice in force does; Mbit/s, 0: none.
@@ -179,7 +179,7 @@ func (n *Net) activate(id int32) {
 	h.tail = id
 }
 
-// pullHost has the link of a host start what was due before now, with the state of then.
+// pullHost has the link of a host start all that was due before now, with the state of then.
 func (n *Net) pullHost(host int32) {
 	if l := &n.links[host]; l.freeAt <= n.now {
 		empty := l.wireHead < 0

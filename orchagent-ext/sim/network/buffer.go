@@ -9,7 +9,7 @@ type buffer struct {
 	used, shared, headroom int64
 }
 
-// reserve sets headroom aside: for each link into a switch what can still arrive after PFC
+// reserve sets headroom aside: for each link into a switch the octets that can still arrive after PFC
 // paused its sender, in a round trip and while a packet is being sent at both ends (IEEE
 // 802.1Qbb annex O), at most half of the buffer.
 func (n *Net) reserve() {
@@ -25,7 +25,7 @@ func (n *Net) reserve() {
 	}
 }
 
-// threshold is what one queue, or with PFC one ingress port, may have of a buffer now.
+// threshold is the octets that one queue, or with PFC one ingress port, may have of a buffer now.
 func (n *Net) threshold(s *buffer) int64 {
 	return int64(n.cfg.Alpha * float64(max(s.shared-s.used, 0)))
 }

@@ -12,14 +12,14 @@ import (
 // dataPriority is that of RDMA traffic in PFC frames, which is the usual one.
 const dataPriority = 3
 
-// codec passes each message through its bytes, as they are on the wire: what a receiver
-// obeys is what package notify decoded.
+// codec passes each message through its bytes, as they are on the wire: a
+// receiver obeys the message that package notify decoded.
 type codec struct {
 	points notify.CodePoints
 	buf    []byte
 	packet notify.Packet
 
-	// What is sent, here so that it needs no allocation.
+	// The message under way, here so that it needs no allocation.
 	envelope notify.Envelope
 	outPFC   notify.PFC
 	outCNP   notify.CNP
@@ -66,7 +66,7 @@ func (n *Net) cnp(from, to int32, qp uint32) uint32 {
 	return c.pass(&c.outCNP).CNP.DestQP
 }
 
-// streamID is the Stream ID of what a queue pair sends, of scope hash.
+// streamID is the Stream ID of the packets of a queue pair, of scope hash.
 func (n *Net) streamID(q *QP) uint16 {
 	return flow.HashStreamID(0, n.topo.Address(int(q.src)).As16(), n.topo.Address(int(q.dst)).As16(), q.label)
 }
@@ -76,7 +76,7 @@ func nodeAddress(sw int32) netip.Addr {
 	return netip.AddrFrom16([16]byte{0: 0xfe, 1: 0x80, 14: byte((sw + 1) >> 8), 15: byte(sw + 1)})
 }
 
-// pfcm returns a PFCM about what a queue pair sends, as it arrives.
+// pfcm returns a PFCM about the packets of a queue pair, as it arrives.
 func (n *Net) pfcm(q *QP, action notify.Action, us uint16) notify.PFCM {
 	c := &n.codec
 	c.between(notify.KindPFCM, nodeAddress(0), nodeAddress(1))

@@ -6,8 +6,8 @@
 // # Events
 //
 // A packet that crosses a link is one event: its arrival at the far end. The queue before a
-// link is served lazily: whoever reads or changes the state of a link first has it start all
-// transmissions that are due (advance). So each link has at most one event in the calendar,
+// link is served lazily: before the state of a link is read or changed, all transmissions that
+// are due start (advance). So each link has at most one event in the calendar,
 // that of the first packet on its wire, and starts, ends and pauses of transmissions are
 // exact to the picosecond. One number is late by at most a link's delay: the buffer that a
 // switch has in use, since ports are advanced one by one.

@@ -30,7 +30,7 @@ type Config struct {
 	AckEvery  int   // packets of a message without an acknowledgement, at most; 4
 	Window    int64 // octets in flight of a queue pair; 0: no limit
 	Timeout   int64 // without progress a queue pair sends again from the oldest packet; 4.19 ms: the Local ACK Timeout 10 of IBTA, 4.096 µs × 2^10
-	Selective bool  // receivers keep what came out of order; else go-back-N
+	Selective bool  // receivers keep packets that came out of order; else go-back-N
 	DCQCN     bool  // senders obey CNPs, receivers send them
 
 	Buffer int64   // of a switch, shared by its ports; 32 MiB
@@ -211,7 +211,7 @@ func (n *Net) Run(until int64) bool {
 // At sets a timer: [Net.Timer] is called with arg at a time.
 func (n *Net) At(at int64, arg int32) { n.timers.push(timer{at: at, kind: timerCaller, arg: arg}) }
 
-// fire does what a timer is for.
+// fire acts on a timer.
 func (n *Net) fire(t timer) {
 	switch t.kind {
 	case timerCaller:
@@ -232,7 +232,7 @@ func (n *Net) fire(t timer) {
 	}
 }
 
-// LinkReport sums up what a link did.
+// LinkReport sums up a link.
 type LinkReport struct {
 	Octets  uint64 // that it sent, headers and gaps included
 	Drops   uint64

@@ -152,7 +152,7 @@ func TestPacketsAllocateNothing(t *testing.T) {
 	b := newBed(t, small, Config{PFC: true, Buffer: 1 << 20, ECN: true, DCQCN: true})
 	b.Delivered = func(qp int32, _ int64) { b.Send(qp, 300_000) }
 	b.load()
-	b.Run(10 * Millisecond)
+	b.Run(5 * Millisecond)
 	before := b.Packets
 	if n := testing.AllocsPerRun(5, func() { b.Run(b.Now() + Millisecond) }); n > 1 {
 		t.Errorf("%v allocations in a millisecond", n)

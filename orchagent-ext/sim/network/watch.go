@@ -10,7 +10,7 @@ import (
 	"sluice/orchagent-ext/wire/notify"
 )
 
-// Hold is the feature pfcm: marks of flows in queues, and what it takes to act.
+// Hold is the feature pfcm: marks of flows in queues, and the delay and room to act.
 type Hold struct {
 	Threshold congestion.Threshold
 	Reaction  int64 // ps, from a mark to the hold upstream, beside the way; the software switch: 250 µs
@@ -61,7 +61,7 @@ type order struct {
 	mbps uint32
 }
 
-// watch is flows in queues: what needs the octets of a flow.
+// watch is flows in queues, for features that need the octets of a flow.
 type watch struct {
 	hold   *Hold
 	advise *Advise
@@ -190,7 +190,7 @@ func (w *watch) leaves(n *Net, _ int32, k *packet) {
 	}
 }
 
-// observe has package congestion decide about a flow, and sends what it asks for.
+// observe has package congestion decide about a flow, and sends the message that it asks for.
 func (w *watch) observe(n *Net, f *watched) {
 	t := w.threshold()
 	octets := uint64(max(w.depth[f.qp][f.hop], 0))
@@ -261,7 +261,7 @@ func (w *watch) order(o order) int32 {
 	return int32(len(w.orders) - 1)
 }
 
-// fire does what a timer is for.
+// fire acts on a timer.
 func (w *watch) fire(n *Net, t timer) {
 	at := place{t.arg, uint8(t.more)}
 	switch t.kind {
@@ -291,7 +291,7 @@ func (w *watch) fire(n *Net, t timer) {
 	}
 }
 
-// obey is the switch at the other end of a link: package enforce decides what it holds.
+// obey is the switch at the other end of a link: package enforce decides which flows it holds.
 func (w *watch) obey(n *Net, o *order, link int32) {
 	l := &n.links[link]
 	q := &n.qps[o.at.qp]

@@ -144,7 +144,7 @@ func (c *Chooser) flowOf(n Connection) placement.Flow {
 	return placement.Flow{Src: t.Src, Dst: t.Dst, DestQP: c.queuePairNumber(n.Src, n.K), SrcPort: t.SrcPort}
 }
 
-// fiveTuple is the connection that stands for all with the same 5-tuple.
+// fiveTuple is the first connection with the same 5-tuple.
 func (c *Chooser) fiveTuple(n Connection) Connection {
 	if !c.cfg.perQueuePair {
 		n.K = 0
@@ -152,7 +152,7 @@ func (c *Chooser) fiveTuple(n Connection) Connection {
 	return n
 }
 
-// Forward returns the path of what a connection sends, and its flow label (0: none).
+// Forward returns the path of the packets of a connection, and its flow label (0: none).
 func (c *Chooser) Forward(n Connection) (path, label uint32) {
 	from, to := c.topo.Leaf(n.Src), c.topo.Leaf(n.Dst)
 	if c.mode != FiveTuple && c.mode != Redirected {

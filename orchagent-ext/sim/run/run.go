@@ -16,7 +16,7 @@ import (
 	"sluice/orchagent-ext/sim/topology"
 )
 
-// Features are what runs are compared by; a "+" joins several.
+// Features are those that runs are compared by; a "+" joins several.
 var Features = []string{"none", "pfc", "dcqcn", "label", "placement", "plan", "redirect", "spray", "pfcm", "advice"}
 
 // Spec is one run.
@@ -74,7 +74,7 @@ type Point struct {
 }
 
 // Split returns the features of a name such as "label+pfcm" with those of the base; the error
-// lists what there is.
+// lists the features.
 func Split(name string, base []string) ([]string, error) {
 	all := slices.Clone(base)
 	for f := range strings.SplitSeq(name, "+") {
@@ -139,7 +139,7 @@ type runner struct {
 	pending map[int32][]load.Message // by queue pair: messages beyond those that may be under way
 }
 
-// record is what a run keeps of a queue pair.
+// record is the state that a run keeps of a queue pair.
 type record struct {
 	connection paths.Connection
 	tag, group int32

@@ -54,11 +54,11 @@ func do(t *testing.T, s *Spec) *Result {
 
 // loads are all kinds, small.
 var loads = []load.Spec{
-	{Kind: "incast", Size: 16, DurationMS: 0.05, Background: 0.5},
-	{Kind: "permutation", DurationMS: 0.05},
-	{Kind: "ring", Size: 8, DurationMS: 0.05, Scattered: true},
-	{Kind: "tree", Size: 8, DurationMS: 0.05, Scattered: true},
-	{Kind: "all-to-all", DurationMS: 0.05},
+	{Kind: "incast", Size: 16, DurationMS: 0.03, Background: 0.5},
+	{Kind: "permutation", DurationMS: 0.03},
+	{Kind: "ring", Size: 8, DurationMS: 0.03, Scattered: true},
+	{Kind: "tree", Size: 8, DurationMS: 0.03, Scattered: true},
+	{Kind: "all-to-all", DurationMS: 0.03},
 	{Kind: "flows", Distribution: "hadoop", DurationMS: 0.1},
 }
 
@@ -66,13 +66,16 @@ var loads = []load.Spec{
 // twice has the same result, to the octet.
 func TestEachFeatureFinishesEachLoad(t *testing.T) {
 	for _, l := range loads {
-		for _, f := range Features {
+		for i, f := range Features {
+			if l.Kind != "ring" && l.Kind != "incast" && i%4 != 0 {
+				continue // the features act on packets: two kinds of loads have them all
+			}
 			s := spec(t, l, f, "pfc", "dcqcn")
 			r := do(t, s)
 			if r.Unfinished > 0 || r.Drops > 0 || r.FCTP99 < r.FCTP50 || r.FCTP50 <= 0 || r.SlowdownP50 < 0.99 {
 				t.Errorf("%s, %s: %+v", l.Kind, f, r)
 			}
-			if l.Kind != "flows" && (r.SlowestS < 0.05e-3 || r.CollectiveS > r.SlowestS || r.CollectiveS <= 0) {
+			if l.Kind != "flows" && (r.SlowestS < 0.03e-3 || r.CollectiveS > r.SlowestS || r.CollectiveS <= 0) {
 				t.Errorf("%s, %s: %v s, slowest %v s", l.Kind, f, r.CollectiveS, r.SlowestS)
 			}
 			if f == "redirect" || f == "plan" || f == "dcqcn" || f == "pfcm" || f == "advice" {

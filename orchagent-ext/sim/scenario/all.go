@@ -22,7 +22,7 @@ type Progress struct {
 }
 
 // RunAll runs each load with each feature, workers at a time. A context that ends ends it
-// early: what there is until then is returned. progress may be nil, and is called by one
+// early: the runs until then are returned. progress may be nil, and is called by one
 // goroutine at a time.
 func (s *Scenario) RunAll(ctx context.Context, workers int, progress func(Progress)) (Results, error) {
 	type job struct {

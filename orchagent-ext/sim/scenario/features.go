@@ -12,7 +12,7 @@ import (
 	"sluice/orchagent-ext/wire/notify"
 )
 
-// Hold is the feature pfcm: SLUICE_THRESHOLD, and what a switch takes to act.
+// Hold is the feature pfcm: SLUICE_THRESHOLD, and the delay and room of a switch.
 type Hold struct {
 	HighKB     float64 `yaml:"high_kb"`     // of a flow in a queue; 64
 	LowKB      float64 `yaml:"low_kb"`      // 32
@@ -58,7 +58,7 @@ func (s *Scenario) advise() network.Advise {
 	}
 }
 
-// check returns what is wrong with the settings of both.
+// check returns an error for a bad setting of either.
 func (s *Scenario) check() error {
 	h, a := s.hold(), s.advise()
 	switch {
@@ -73,3 +73,6 @@ func (s *Scenario) check() error {
 	}
 	return nil
 }
+
+// Reaction is the time from a mark to the hold upstream, beside the way.
+func (s *Scenario) Reaction() time.Duration { return us(s.Hold.ReactionUS, 250) }

@@ -72,7 +72,7 @@ func Read(r io.Reader) (*Scenario, error) {
 	return s, s.fill()
 }
 
-// fill sets defaults, and returns what is wrong.
+// fill sets defaults, and returns an error for the first bad value.
 func (s *Scenario) fill() (err error) {
 	if s.topo, err = topology.New(s.Fabric); err != nil {
 		return fmt.Errorf("fabric: %w", err)

@@ -73,7 +73,7 @@ type Fabric struct {
 	Ups              [][]uint16 // by leaf: its uplinks, in the order that its choice counts them
 }
 
-// withDefaults returns the shape with defaults for what is 0, or what is wrong with it.
+// withDefaults returns the shape with defaults for values that are 0, or an error.
 func (s Shape) withDefaults() (Shape, error) {
 	set := func(v *int, def int) {
 		if *v == 0 {
@@ -133,7 +133,7 @@ func (s Shape) withDefaults() (Shape, error) {
 	return s, nil
 }
 
-// New builds a fabric. The error names what is wrong with the shape.
+// New builds a fabric. The error names the bad number.
 func New(s Shape) (*Fabric, error) {
 	s, err := s.withDefaults()
 	if err != nil {

@@ -127,8 +127,8 @@ func latency() (Check, error) {
 }
 
 // pause: two hosts send to one, over links of 100 µs. From PFC's threshold on, both send at
-// full speed until the pause arrived and what is on the wire came in: twice the delay. In
-// that time the queue grows by what one link carries.
+// full speed until the pause arrived and the packets on the wire came in: twice the delay. In
+// that time the queue grows by as much as one link carries.
 func pause() (Check, error) {
 	const linkNS, buffer = 100_000, 16 << 20
 	f, err := leaf(4, linkNS)
