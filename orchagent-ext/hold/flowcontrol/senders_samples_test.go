@@ -73,7 +73,7 @@ func (s *sampled) send(end int64) {
 }
 
 // A reduction settles near the asked rate although the CPU gets one packet of 16, some 90 to
-// 180 a second, and flow control hears of them up to 300 ms later, many at once: the median of
+// 180 a second, and flow control takes them up to 300 ms later, many at once: the median of
 // five runs within a tenth of it, none further off than a third.
 func TestReductionBySamplesSettlesAtTheAskedRate(t *testing.T) {
 	for _, tt := range []struct {
