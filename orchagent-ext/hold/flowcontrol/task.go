@@ -157,6 +157,8 @@ func (t *Task) Run(ctx context.Context) error {
 	threads := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(threads + moreThreads)
 	defer runtime.GOMAXPROCS(threads)
+	before := setNice(nice)
+	defer setNice(before)
 	failed := make(chan error, 1)
 	go func() {
 		defer func() {
