@@ -38,7 +38,7 @@ func TestExampleRunsSideBySideAsAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range s.Loads {
-			s.Loads[i].DurationMS = 0.1
+			s.Loads[i].DurationMS = 0.02
 		}
 		last := Progress{}
 		results, err := s.RunAll(context.Background(), workers, func(p Progress) { last = p })
@@ -68,6 +68,9 @@ func TestInterruptReturnsTheRunsThereAre(t *testing.T) {
 	s, err := Read(bytes.NewReader(Example))
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i := range s.Loads {
+		s.Loads[i].DurationMS = 0.02
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	results, err := s.RunAll(ctx, 1, func(p Progress) {

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const tinyFabric = "fabric: {hosts: 8, hosts_per_leaf: 4, spines: 2}\nloads: [{kind: ring, duration_ms: 0.02}]\n"
+
+// TestSimPrintsJSONAndWritesAPage of a scenario from standard input.
+func TestSimPrintsJSONAndWritesAPage(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "page.html")
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), []string{"sim", "-", "--compare", "none,label+pfcm", "--html", page, "--json"}, strings.NewReader(tinyFabric), &out, &errs); code != 0 {
+		t.Fatalf("exit %d: %s", code, &errs)
+	}
+	var d struct {
+		Runs map[string]map[string]struct {
+			CollectiveS float64 `json:"collective_s"`
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	if r := d.Runs["ring"]; len(r) != 2 || r["none"].CollectiveS <= 0 || r["label+pfcm"].CollectiveS <= 0 {
+		t.Errorf("runs %+v", d.Runs)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil || !strings.Contains(string(text), "label&#43;pfcm") && !strings.Contains(string(text), "label+pfcm") || !strings.HasSuffix(string(text), "</html>\n") {
+		t.Errorf("page %q, %v", text, err)
+	}
+}
+
+// TestSimEndsAtAnInterruptWithItsResults, and exit code 130.
+func TestSimEndsAtAnInterruptWithItsResults(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	if code := run(ctx, []string{"sim", "-"}, strings.NewReader(tinyFabric), &out, &errs); code != 130 || errs.Len() != 0 {
+		t.Errorf("exit %d: %s%s", code, &out, &errs)
+	}
+}
+
+// TestSimNamesTheLineOfAnUnknownKey, and the features that there are.
+func TestSimNamesTheLineOfAnUnknownKey(t *testing.T) {
+	for _, tt := range []struct{ input, compare, want string }{
+		{tinyFabric + "colour: red\n", "none", "standard input: yaml: unmarshal errors: line 3"},
+		{tinyFabric, "magic", `--compare: feature "magic": one of none, pfc`},
+	} {
+		var out, errs bytes.Buffer
+		code := run(t.Context(), []string{"sim", "-", "--compare", tt.compare}, strings.NewReader(tt.input), &out, &errs)
+		if got := strings.Join(strings.Fields(errs.String()), " "); code != 1 || !strings.Contains(got, tt.want) {
+			t.Errorf("exit %d, error %q lacks %q", code, got, tt.want)
+		}
+	}
+}
