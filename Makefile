@@ -21,11 +21,11 @@ VERSION  := $(shell cat VERSION)$(COMMIT:%=+%)
 # their own, and run the commands of a page.
 # lintian, systemd: judge the Debian package and its units.
 # python3-*: the commands on the switch, and a gNMI client of another make. openssl,
-# procps, curl: the commands of the pages.
+# procps, curl: the commands of the pages. tcpdump: compiles filters.
 TO_BUILD := gcc libc6-dev clang bpftool libbpf-dev libelf-dev libnl-3-dev libnl-route-3-dev
 DEPS    := $(TO_BUILD) clang-format redis-server tshark python3-scapy iproute2 libyang-tools pmacct nfdump \
 	libfixbuf-tools python3-pytest python3-click python3-redis python3-tabulate python3-natsort \
-	python3-grpcio python3-protobuf etcd-server etcd-client openssl procps curl lintian systemd
+	python3-grpcio python3-protobuf etcd-server etcd-client openssl procps curl lintian systemd tcpdump
 MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
 	dpkg-query -W -f '$${db:Status-Status}/$${Package}\n' $(DEPS) 2>/dev/null)),$(DEPS))
 
