@@ -51,7 +51,7 @@ func TestSimEndsAtAnInterruptWithItsResults(t *testing.T) {
 // TestSimNamesTheLineOfAnUnknownKey, and the features that there are.
 func TestSimNamesTheLineOfAnUnknownKey(t *testing.T) {
 	for _, tt := range []struct{ input, compare, want string }{
-		{tinyFabric + "colour: red\n", "none", "standard input: yaml: unmarshal errors: line 3"},
+		{tinyFabric + "shade: red\n", "none", "standard input: yaml: unmarshal errors: line 3"},
 		{tinyFabric, "magic", `--compare: feature "magic": one of none, pfc`},
 	} {
 		var out, errs bytes.Buffer

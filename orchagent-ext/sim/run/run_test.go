@@ -124,3 +124,28 @@ func TestSplitNamesUnknownFeatures(t *testing.T) {
 		t.Error("magic is a feature")
 	}
 }
+
+// TestEachKindOfFabricCarriesARing, by placed labels and by rules to next hops: three tiers, rails,
+// and two sites, whose link of 20 µs delays each step.
+func TestEachKindOfFabricCarriesARing(t *testing.T) {
+	for name, shape := range map[string]topology.Shape{
+		"three tiers": {Tiers: 3, Hosts: 32, HostsPerLeaf: 4, Spines: 4, LeavesPerPod: 4, CoresPerSpine: 2},
+		"rails":       {Hosts: 32, HostsPerLeaf: 8, Rails: 4, Spines: 4},
+		"two sites":   {Hosts: 32, HostsPerLeaf: 8, Spines: 4, Sites: 2, WANLinks: 4, WANGbit: 200, WANUS: 20},
+	} {
+		for _, feature := range []string{"plan", "redirect"} {
+			s := spec(t, load.Spec{Kind: "ring", Size: 8, DurationMS: 0.02, Scattered: true}, feature, "pfc", "dcqcn")
+			var err error
+			if s.Topology, err = topology.New(shape); err != nil {
+				t.Fatal(err)
+			}
+			r := do(t, s)
+			if r.Unfinished > 0 || r.Drops > 0 || r.UpWorst < 1 {
+				t.Errorf("%s, %s: %+v", name, feature, r)
+			}
+			if name == "two sites" && r.SlowestS < 14*20e-6 {
+				t.Errorf("%s: %v s for 14 steps over 20 µs", name, r.SlowestS)
+			}
+		}
+	}
+}
