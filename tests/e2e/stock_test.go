@@ -218,7 +218,9 @@ func placesByRows(t *testing.T, release string) {
 			t.Errorf("rule %s to %s, which is live, is off", rule, is.port)
 		}
 	}
-	s.reloads(slices.DeleteFunc(live, func(u *fabric.Interface) bool { return u == second }))
+	live = slices.DeleteFunc(live, func(u *fabric.Interface) bool { return u == second })
+	s.reloads(live)
+	s.upgrades(live)
 
 	s.set("SLUICE_PLACEMENT", "global", "admin_state", "disabled")
 	s.until("no rule is left", func() bool { return len(s.asic.rules()) == 0 })
@@ -342,6 +344,34 @@ func (s *stock) drops() {
 // the same configuration, as `config reload` does. Flows are placed again, over the live uplinks.
 func (s *stock) reloads(live []*fabric.Interface) {
 	s.t.Helper()
+	s.restart()
+	s.placesAgain("config reload", live)
+}
+
+// upgrades boots the next release, as after `sonic-installer install` and a reboot: the switch and
+// the databases are empty but for the configuration, and sluiced starts with its files.
+func (s *stock) upgrades(live []*fabric.Interface) {
+	s.t.Helper()
+	s.sluiced.Kill()
+	for name, db := range map[string]*sonicdb.DB{"STATE_DB": s.state, "COUNTERS_DB": s.countersDB} {
+		old, err := db.Read(s.t.Context(), rows.Tables(name)...)
+		fabrictest.Check(s.t, err)
+		for _, row := range old {
+			fabrictest.Check(s.t, db.Write(s.t.Context(), sonicdb.Change{Row: row, Deleted: true}))
+		}
+	}
+	from := s.release
+	next := 1 + slices.IndexFunc(orchagenttest.Releases, func(r orchagenttest.Release) bool { return r.Name == from })
+	s.release = orchagenttest.Releases[next%len(orchagenttest.Releases)].Name
+	s.restart()
+	s.startSampled()
+	s.placesAgain("from "+from+" to "+s.release, live)
+}
+
+// restart restarts orchagent with empty databases and an empty switch, and loads the same
+// configuration.
+func (s *stock) restart() {
+	s.t.Helper()
 	saved, err := s.config.Read(s.t.Context(), "ACL_TABLE", "SFLOW", "SLUICE", "SLUICE_PLACEMENT", "SLUICE_PORT", "PORT")
 	fabrictest.Check(s.t, err)
 	s.orchagent.Stop()
@@ -358,9 +388,14 @@ func (s *stock) reloads(live []*fabric.Interface) {
 		fabrictest.Check(s.t, s.config.Write(s.t.Context(), sonicdb.Change{Row: row}))
 	}
 	s.neighbors()
+}
+
+// placesAgain waits until flows are placed over the live uplinks.
+func (s *stock) placesAgain(after string, live []*fabric.Interface) {
+	s.t.Helper()
 	began := time.Now()
 	s.until("there are rules again", func() bool { return len(s.asic.rules()) > 0 })
 	first := time.Since(began)
 	placed, took := s.even(1.20, live)
-	s.t.Logf("config reload: the first rule is in force after %v; worst ÷ mean %.3f of %d uplinks %v later", first.Round(time.Millisecond), placed, len(live), took.Round(time.Millisecond))
+	s.t.Logf("%s: the first rule is in force after %v; worst ÷ mean %.3f of %d uplinks %v later", after, first.Round(time.Millisecond), placed, len(live), took.Round(time.Millisecond))
 }
