@@ -252,7 +252,7 @@ func helpOf(t *testing.T, words ...string) (texts []string) {
 }
 
 // titles are those of the groups of commands in a text of --help.
-var titles = []string{"Available Commands:", "Use it:", "Look:", "Captures:", "For experts:"}
+var titles = []string{"Available Commands:", "Use it:", "Look:", "Captures:", "Plan:", "For experts:"}
 
 // commandsIn returns the commands that a text of --help lists, of all groups.
 func commandsIn(help string) (names []string) {
