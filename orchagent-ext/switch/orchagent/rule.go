@@ -106,7 +106,9 @@ func (f *ruled) next(to *engine.NextHop, s step) (changes []sonicdb.Change) {
 }
 
 // begin makes room for a row to a next hop; nil: there is none yet. Where the switch takes one
-// rule of a match, the rule in force is written again, which orchagent removes and creates.
+// rule of a match, the rule in force is written again, which orchagent removes and creates. Its
+// status is that of the former rule until then, so that it may be taken for in force too early;
+// one that is refused is found a second later ([checkRules]).
 func (f *ruled) begin(to engine.NextHop, s step) *ruleRow {
 	for slot := range f.slots {
 		r, other := &f.slots[slot], &f.slots[1-slot]

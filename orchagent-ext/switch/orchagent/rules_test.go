@@ -198,7 +198,8 @@ func TestRuleIsRewrittenWhereTheSwitchTakesOneOfAMatch(t *testing.T) {
 		if refused := p.settle(redirection(1, to[i%2])); len(refused) > 0 {
 			t.Fatal(refused)
 		}
-		p.is(to[i%2])
+		// The status of the former rule stays until orchagent has made the new one.
+		p.until("the switch sends the flow to "+to[i%2], func() bool { return slices.Equal(p.to(), to[i%2:i%2+1]) })
 	}
 	if n := len(p.orchagent.Refused()); n != 1 {
 		t.Errorf("the switch refused %d rules: want the first of a move alone: %v", n, p.orchagent.Refused())
