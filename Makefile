@@ -64,7 +64,7 @@ deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not
 	fi
 	echo "make deps: installing $$missing"
 	$$sudo apt-get update -q
-	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing </dev/null
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -q -y --no-install-recommends $$missing </dev/null
 
 build: ## build the programs and libsoftsai.so into bin/
 	@make -s deps DEPS='$(TO_BUILD)'

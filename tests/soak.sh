@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the checks that take long, one after the other, as root, and goes on after one that
-# fails. build/soak/ has the output of each, and report.txt: result, seconds, and when and of
-# which commit it was last green.
+# fails. build/soak/ has the output of each, and report.txt: result, how many of its tests were
+# skipped, seconds, and when and of which commit it was last green.
 #
 #   soak.sh [CHECK]...   those named; default: all
 set -u -o pipefail
@@ -15,7 +15,7 @@ export SLUICE_SOAK=1
 
 # check runs a command, unless others were chosen.
 check() { # NAME COMMAND [ARGUMENT]...
-	local name=$1 began=$SECONDS result=ok
+	local name=$1 began=$SECONDS result=ok skipped
 	shift
 	[ "$chosen" = "  " ] || [[ $chosen == *" $name "* ]] || return 0
 	printf '%s: ' "$name"
@@ -24,19 +24,25 @@ check() { # NAME COMMAND [ARGUMENT]...
 	else
 		result=FAILED failed=$((failed + 1))
 	fi
-	echo "$result, $((SECONDS - began)) s"
+	skipped=$(grep -c '^ *--- SKIP: ' "$out/$name.log")
+	echo "$result, $skipped skipped, $((SECONDS - began)) s"
 	[ $result = ok ] || tail -n 40 "$out/$name.log"
-	rows+=("$name|$result|$((SECONDS - began))")
+	rows+=("$name|$result|$skipped|$((SECONDS - began))")
 }
 
 # absent notes a check that this machine cannot run.
 absent() { # NAME REASON
 	[ "$chosen" = "  " ] || [[ $chosen == *" $1 "* ]] || return 0
 	echo "$1: not run: $2"
-	rows+=("$1|not run: $2|0")
+	rows+=("$1|not run: $2|0|0")
 }
 
 long() { go test -count=1 -timeout 90m -v "$@"; }
+
+# needs installs packages of Debian, and runs a command.
+needs() { # PACKAGES COMMAND [ARGUMENT]...
+	make -s deps DEPS="$1" && "${@:2}"
+}
 
 check e2e long ./tests/e2e
 check gnmi long ./tests/gnmi
@@ -47,10 +53,8 @@ check rdma-lab make rdma-lab
 check fabric long -run Fabric ./tests/leafspine
 check container long -run Restart ./sonic-container
 check examples long -run Examples ./tests/docs
-make -s deps DEPS='debootstrap systemd-container'
-check debian long ./debian
-make -s deps DEPS=ansible-core
-check lab-tests long ./lab
+check debian needs 'debootstrap systemd-container' long ./debian
+check lab-tests needs ansible-core long ./lab
 check lab sh -c 'make lab && make lab-down'
 check faults long -run Faults ./orchagent-ext/switch/saidriver ./orchagent-ext/cmd/sluiced
 check bench make bench
@@ -67,7 +71,7 @@ fi
 check fuzz make fuzz
 
 {
-	printf 'CHECK|RESULT|SECONDS|LAST GREEN\n'
+	printf 'CHECK|RESULT|SKIPPED|SECONDS|LAST GREEN\n'
 	for row in "${rows[@]}"; do
 		echo "$row|$(cat "$out/${row%%|*}.green" 2>/dev/null || echo never here)"
 	done
