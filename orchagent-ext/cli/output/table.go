@@ -51,10 +51,12 @@ func NewTable(w io.Writer, style Style, header ...string) *Table {
 	return Columns{Header: header}.Table(w, style)
 }
 
-// Table returns a table of these columns.
+// Table returns a table of these columns. A title may be of a row's key, as a cell.
 func (c Columns) Table(w io.Writer, style Style) *Table {
+	c.Header = slices.Clone(c.Header)
 	t := &Table{w: bufio.NewWriter(w), style: style, columns: c, widths: make([]int, len(c.Header))}
 	for i, title := range c.Header {
+		c.Header[i] = text.Printable(title)
 		t.widths[i] = utf8.RuneCountInString(title)
 		if c.Ruled {
 			t.widths[i] += ruledRoom
