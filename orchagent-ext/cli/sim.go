@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/output"
+	"sluice/orchagent-ext/cli/replay"
 	"sluice/orchagent-ext/cli/terminal"
 	"sluice/orchagent-ext/sim/report"
 	"sluice/orchagent-ext/sim/scenario"
@@ -120,7 +121,7 @@ func readScenario(cmd *cobra.Command, args []string) (*scenario.Scenario, error)
 		defer f.Close()
 		name, r = args[0], f
 	}
-	s, err := scenario.Read(r)
+	s, err := scenario.Read(r, replay.Beside(cmd.Context(), name))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -51,7 +51,7 @@ func TestSimEndsAtAnInterruptWithItsResults(t *testing.T) {
 // TestSimNamesTheLineOfAnUnknownKey, and the features that there are.
 func TestSimNamesTheLineOfAnUnknownKey(t *testing.T) {
 	for _, tt := range []struct{ input, compare, want string }{
-		{tinyFabric + "shade: red\n", "none", "standard input: yaml: unmarshal errors: line 3"},
+		{tinyFabric + "shade: red\n", "none", "standard input: line 3: unknown key shade"},
 		{tinyFabric, "magic", `--compare: feature "magic": one of none, pfc`},
 	} {
 		var out, errs bytes.Buffer
@@ -59,5 +59,47 @@ func TestSimNamesTheLineOfAnUnknownKey(t *testing.T) {
 		if got := strings.Join(strings.Fields(errs.String()), " "); code != 1 || !strings.Contains(got, tt.want) {
 			t.Errorf("exit %d, error %q lacks %q", code, got, tt.want)
 		}
+	}
+}
+
+// TestSimReplaysACaptureAndItsFlowRecords: a capture, and the IPFIX file that export makes of it,
+// beside the scenario; both have all octets that the capture has.
+func TestSimReplaysACaptureAndItsFlowRecords(t *testing.T) {
+	dir := t.TempDir()
+	pcap, records, file := filepath.Join(dir, "x.pcap"), filepath.Join(dir, "x.ipfix"), filepath.Join(dir, "x.yaml")
+	text := "fabric: {hosts: 16, hosts_per_leaf: 2, spines: 2}\nloads:\n- {kind: replay, name: capture, file: x.pcap}\n- {kind: replay, name: records, file: x.ipfix}\ncompare: [none]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	for _, args := range [][]string{
+		{"gen", pcap, "--pairs", "4", "--qps", "2", "--packets", "800", "--payload", "1024"},
+		{"export", pcap, "--file", records},
+		{"sim", file, "--json"},
+	} {
+		out.Reset()
+		if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != 0 {
+			t.Fatalf("%v: exit %d: %s", args, code, &errs)
+		}
+	}
+	var d struct {
+		Runs map[string]map[string]struct{ Messages, Octets, Unfinished int }
+	}
+	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	c, r := d.Runs["capture"]["none"], d.Runs["records"]["none"]
+	if c.Messages != 200 || c.Octets != 800*1024 || c.Unfinished != 0 { // a write has 4 packets
+		t.Errorf("capture: %+v", c)
+	}
+	// A record counts the 16 octets of a write's first packet that say where it goes.
+	if r.Messages != 8 || r.Octets < 800*1024 || r.Octets > 800*1024+200*16 || r.Unfinished != 0 {
+		t.Errorf("records: %+v", r)
+	}
+	if err := os.WriteFile(pcap, []byte("no capture"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := run(t.Context(), []string{"sim", file}, strings.NewReader(""), &out, &errs); code != 1 || !strings.Contains(errs.String(), "x.pcap: not a pcap or pcapng file") {
+		t.Errorf("exit %d: %s", code, &errs)
 	}
 }

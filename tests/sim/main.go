@@ -69,7 +69,7 @@ func run(ctx context.Context, full bool) error {
 		return err
 	}
 	defer f.Close()
-	s, err := scenario.Read(f)
+	s, err := scenario.Read(f, nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

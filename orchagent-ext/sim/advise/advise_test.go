@@ -11,7 +11,7 @@ import (
 
 // TestProposalsFollowTheFabric: by hand for 100 Gbit/s, links of 1 µs and a reaction of 10 µs.
 func TestProposalsFollowTheFabric(t *testing.T) {
-	s, err := scenario.Read(strings.NewReader("fabric: {hosts: 16, hosts_per_leaf: 4, spines: 2, fabric_gbit: 100, link_ns: 1000, switch_ns: 1000}\nhold: {reaction_us: 10}\nloads: [{kind: ring}]"))
+	s, err := scenario.Read(strings.NewReader("fabric: {hosts: 16, hosts_per_leaf: 4, spines: 2, fabric_gbit: 100, link_ns: 1000, switch_ns: 1000}\nhold: {reaction_us: 10}\nloads: [{kind: ring}]"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

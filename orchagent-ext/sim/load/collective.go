@@ -26,6 +26,9 @@ func newRing(s Spec, hosts []int, total float64) *ring {
 // Groups implements Program.
 func (l *ring) Groups() int { return len(l.hosts) / l.spec.Size }
 
+// Octets implements Program.
+func (l *ring) Octets() float64 { return l.chunk * float64(l.steps) * float64(len(l.hosts)) }
+
 // neighbor is the position d after position i in its ring.
 func (l *ring) neighbor(i, d int) int {
 	ring := i / l.spec.Size
@@ -94,6 +97,11 @@ func newTree(s Spec, hosts []int, total float64) *tree {
 
 // Groups implements Program.
 func (l *tree) Groups() int { return len(l.hosts) / l.spec.Size }
+
+// Octets implements Program: each part goes over each edge of a tree twice.
+func (l *tree) Octets() float64 {
+	return 2 * treeParts * l.chunk * float64(len(l.hosts)-l.Groups())
+}
 
 // family returns the first position of the tree of a position, its place there, and how many
 // children it has.
@@ -202,6 +210,9 @@ func newAllToAll(s Spec, hosts []int, total float64) *allToAll {
 
 // Groups implements Program.
 func (l *allToAll) Groups() int { return 1 }
+
+// Octets implements Program.
+func (l *allToAll) Octets() float64 { return l.each * float64(len(l.hosts)*(len(l.hosts)-1)) }
 
 // begin appends the messages to the next host of a position.
 func (l *allToAll) begin(to []Message, i, slot int) []Message {

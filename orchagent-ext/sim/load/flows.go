@@ -50,14 +50,17 @@ func newFlows(s Spec, hosts []int, octetsPerS float64, r *rand.Rand) *once {
 	o := &once{groups: 1}
 	d := distributions[s.Distribution]
 	gap := mean(d) / (octetsPerS * s.LoadPercent / 100) * 1e12 // ps between flows of a host
+	next := map[[2]int]int{}                                   // queue pairs take turns: one flow seldom waits for another
 	for i, src := range hosts {
 		for at := r.ExpFloat64() * gap; at < s.DurationMS*1e9; at += r.ExpFloat64() * gap {
 			j := r.IntN(len(hosts) - 1)
 			if j >= i {
 				j++
 			}
+			k := next[[2]int{i, j}]
+			next[[2]int{i, j}] = (k + 1) % s.QueuePairs
 			o.messages = append(o.messages, Message{
-				Connection: paths.Connection{Src: src, Dst: hosts[j], K: r.IntN(s.QueuePairs)},
+				Connection: paths.Connection{Src: src, Dst: hosts[j], K: k},
 				Octets:     max(int64(size(d, r.Float64()*100)), 1), At: int64(at),
 			})
 		}

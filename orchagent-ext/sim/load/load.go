@@ -31,6 +31,8 @@ type Program interface {
 	Connections() []paths.Connection
 	// Groups is how many collectives there are.
 	Groups() int
+	// Octets is about how many octets all messages have.
+	Octets() float64
 }
 
 // Spec has the operator's load (an entry of the key loads of a scenario).
@@ -49,10 +51,21 @@ type Spec struct {
 	Background   float64 `yaml:"background"`   // incast: part of the duration for which the other hosts send, to each other
 	Distribution string  `yaml:"distribution"` // flows: web-search or hadoop
 	LoadPercent  float64 `yaml:"load_percent"` // flows: of the hosts' links; 50
+
+	// A replay sends the messages of a capture (pcap, pcapng) or the octets of an IPFIX file, at their times.
+	File   string  `yaml:"file"`
+	FromMS float64 `yaml:"from_ms"` // replay: where it begins; its DurationMS 0 is all
+	Speed  float64 `yaml:"speed"`   // replay: 2 is twice as fast
+	Trace  []Seen  `yaml:"-"`       // of File; the reader of the scenario sets it
+
+	messages []Message
 }
 
+// longest is the most ms of a load.
+const longest = 1000
+
 // Kinds are the kinds of loads.
-var Kinds = []string{"incast", "permutation", "ring", "tree", "all-to-all", "flows"}
+var Kinds = []string{"incast", "permutation", "ring", "tree", "all-to-all", "flows", "replay"}
 
 // Fill sets defaults, and returns an error for a load that a fabric of so many hosts cannot run.
 func (s *Spec) Fill(hosts int) error {
@@ -66,6 +79,10 @@ func (s *Spec) Fill(hosts int) error {
 	}
 	if s.Name == "" {
 		s.Name = s.Kind
+	}
+	if s.Kind == "replay" {
+		set(&s.Hosts, hosts)
+		return s.replay(hosts)
 	}
 	set(&s.QueuePairs, 4)
 	set(&s.Hosts, hosts)
@@ -86,8 +103,8 @@ func (s *Spec) Fill(hosts int) error {
 		return fmt.Errorf("hosts %d: 2 to %d are possible", s.Hosts, hosts)
 	case s.QueuePairs < 1 || s.QueuePairs > 64:
 		return fmt.Errorf("queue_pairs %d: 1 to 64 are possible", s.QueuePairs)
-	case s.DurationMS < 0 || s.DurationMS > 1000:
-		return fmt.Errorf("duration_ms %g: up to 1000 is possible", s.DurationMS)
+	case s.DurationMS < 0 || s.DurationMS > longest:
+		return fmt.Errorf("duration_ms %g: up to %d is possible", s.DurationMS, longest)
 	case s.Kind == "incast" && s.Groups*(s.Size+1) > s.Hosts:
 		return fmt.Errorf("%d incasts of %d senders need %d hosts: there are %d", s.Groups, s.Size, s.Groups*(s.Size+1), s.Hosts)
 	case (s.Kind == "ring" || s.Kind == "tree") && (s.Size < 2 || s.Hosts%s.Size != 0):
@@ -122,6 +139,8 @@ func New(s Spec, octetsPerS float64, seed uint64) Program {
 		return newTree(s, hosts, total)
 	case "all-to-all":
 		return newAllToAll(s, hosts, total)
+	case "replay":
+		return newReplay(s, hosts)
 	default:
 		return newFlows(s, hosts, octetsPerS, r)
 	}
@@ -141,6 +160,14 @@ func (o *once) Arrived(to []Message, _ int32) []Message { return to }
 
 // Groups implements Program.
 func (o *once) Groups() int { return o.groups }
+
+// Octets implements Program.
+func (o *once) Octets() (sum float64) {
+	for _, m := range o.messages {
+		sum += float64(m.Octets)
+	}
+	return sum
+}
 
 // Connections implements Program.
 func (o *once) Connections() []paths.Connection {

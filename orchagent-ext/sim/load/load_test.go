@@ -4,6 +4,8 @@ package load
 
 import (
 	"math"
+	"net/netip"
+	"strings"
 	"testing"
 
 	"sluice/orchagent-ext/sim/paths"
@@ -55,6 +57,9 @@ func TestLoadsSendWhatTheyShould(t *testing.T) {
 				t.Fatalf("%s: a message of connection %+v", tt.spec.Kind, m.Connection)
 			}
 		}
+		if math.Abs(p.Octets()-sum) > 0.01*sum {
+			t.Errorf("%s: %.4g octets are announced of %.4g", tt.spec.Kind, p.Octets(), sum)
+		}
 		if len(all) != tt.messages || math.Abs(sum-tt.octets) > 0.01*tt.octets || len(groups) != tt.groups || p.Groups() != tt.groups {
 			t.Errorf("%s: %d messages of %.4g octets in %d groups (%d); want %d, %.4g, %d", tt.spec.Kind, len(all), sum, len(groups), p.Groups(), tt.messages, tt.octets, tt.groups)
 		}
@@ -102,5 +107,53 @@ func TestFillNamesWhatIsWrong(t *testing.T) {
 		if err := s.Fill(24); err == nil {
 			t.Errorf("%+v is accepted", s)
 		}
+	}
+}
+
+// TestReplaySendsWhatWasSeen: addresses become hosts in their order, a record that lasts is sent in
+// parts over its time, and from_ms, duration_ms and speed choose.
+func TestReplaySendsWhatWasSeen(t *testing.T) {
+	a, b, c := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.0.0.3")
+	const ms = 1_000_000
+	trace := []Seen{
+		{Src: c, Dst: a, QP: 9, Octets: 2*part + 10, Start: 5 * ms, End: 11 * ms},
+		{Src: a, Dst: b, QP: 5, Octets: 300, Start: 3 * ms, End: 3 * ms},
+		{Src: a, Dst: b, QP: 6, Octets: 400, Start: 4 * ms, End: 4 * ms},
+	}
+	s := Spec{Kind: "replay", File: "x", Trace: trace, Speed: 2}
+	if err := s.Fill(3); err != nil {
+		t.Fatal(err)
+	}
+	want := []Message{
+		{Connection: paths.Connection{Src: 0, Dst: 1, K: 0}, Octets: 300},
+		{Connection: paths.Connection{Src: 0, Dst: 1, K: 1}, Octets: 400, At: ms * 1000 / 2},
+		{Connection: paths.Connection{Src: 2, Dst: 0, K: 0}, Octets: (2*part + 10) / 3, At: 2 * ms * 1000 / 2},
+		{Connection: paths.Connection{Src: 2, Dst: 0, K: 0}, Octets: (2*part + 10) / 3, At: 4 * ms * 1000 / 2},
+		{Connection: paths.Connection{Src: 2, Dst: 0, K: 0}, Octets: (2*part + 10) / 3, At: 6 * ms * 1000 / 2},
+	}
+	got := New(s, 12.5e9, 1).First(nil)
+	if len(got) != len(want) || s.DurationMS != 3 {
+		t.Fatalf("%+v in %v ms", got, s.DurationMS)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("message %d is %+v, want %+v", i, got[i], want[i])
+		}
+	}
+	some := Spec{Kind: "replay", File: "x", Trace: trace, FromMS: 1, DurationMS: 3}
+	if err := some.Fill(3); err != nil || len(some.messages) != 2 || some.messages[0].At != 0 {
+		t.Errorf("from 1 ms for 3 ms: %+v, %v", some.messages, err)
+	}
+	for _, bad := range []Spec{
+		{Kind: "replay"}, {Kind: "replay", File: "x"}, {Kind: "replay", File: "x", Trace: trace, Speed: -1}, {Kind: "replay", File: "x", Trace: trace, FromMS: 100},
+		{Kind: "replay", File: "x", Trace: []Seen{{Src: a, Dst: b, Octets: 1}, {Src: a, Dst: b, Octets: 1, Start: 2000 * ms}}},
+	} {
+		if err := bad.Fill(3); err == nil {
+			t.Errorf("%+v is accepted", bad)
+		}
+	}
+	s.Trace = trace
+	if err := s.Fill(2); err == nil || !strings.Contains(err.Error(), "3 addresses") {
+		t.Errorf("three addresses on two hosts: %v", err)
 	}
 }

@@ -355,7 +355,7 @@ func (n *Net) received(k *packet) {
 	last, answer := k.flags&flagLast != 0, uint8(0)
 	switch {
 	case k.psn == q.expect:
-		n.Packets++
+		n.arrived(k)
 		q.expect++
 		q.nak = false
 		q.unacked++
@@ -368,7 +368,7 @@ func (n *Net) received(k *packet) {
 	case int32(k.psn-q.expect) > 0 && n.cfg.Selective:
 		if k.psn-q.expect < kept {
 			if n.keeper(k.qp).keep(k.psn) {
-				n.Packets++
+				n.arrived(k)
 			}
 		}
 		answer = flagNak
@@ -389,6 +389,12 @@ func (n *Net) received(k *packet) {
 		n.Delivered(k.qp, began)
 		q = &n.qps[k.qp] // the caller may have added queue pairs
 	}
+}
+
+// arrived counts a packet of data.
+func (n *Net) arrived(k *packet) {
+	n.Packets++
+	n.Octets += uint64(k.octets) - Headers
 }
 
 // answer sends an acknowledgement of all packets before the one that is expected.

@@ -81,7 +81,8 @@ func (c Config) withDefaults() Config {
 // Stats are the counts of a run.
 type Stats struct {
 	Events     uint64 // arrivals of packets, and timers
-	Packets    uint64 // data packets that arrived in order
+	Packets    uint64 // data packets that arrived, each once
+	Octets     uint64 // of the application in them
 	Drops      uint64 // packets that found no buffer
 	Lost       uint64 // by Config.Loss
 	Pauses     uint64 // PFC frames that pause

@@ -19,7 +19,7 @@ import (
 // document is that of a small scenario, whose names need escaping.
 func document(t *testing.T) *Document {
 	t.Helper()
-	s, err := scenario.Read(strings.NewReader("title: a < b & c\nfabric: {hosts: 16, hosts_per_leaf: 4}\nloads: [{kind: ring, name: '<ring>', duration_ms: 0.05}, {kind: permutation, duration_ms: 0.05}]\ncompare: [none, label]"))
+	s, err := scenario.Read(strings.NewReader("title: a < b & c\nfabric: {hosts: 16, hosts_per_leaf: 4}\nloads: [{kind: ring, name: '<ring>', duration_ms: 0.05}, {kind: permutation, duration_ms: 0.05}]\ncompare: [none, label]"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

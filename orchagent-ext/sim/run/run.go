@@ -38,11 +38,13 @@ type Result struct {
 	FCTP99       float64      `json:"fct_p99"`
 	FCTMean      float64      `json:"fct_mean"`
 	SlowdownP50  float64      `json:"slowdown_p50"` // of the time that an empty network takes
+	SlowdownP95  float64      `json:"slowdown_p95"`
 	SlowdownP99  float64      `json:"slowdown_p99"`
 	CollectiveS  float64      `json:"collective_s"` // until the last message of a collective is there: the mean of all collectives
 	SlowestS     float64      `json:"slowest_s"`    // until the last message of all is there
 	Groups       []float64    `json:"groups_s,omitempty"`
 	Messages     uint64       `json:"messages"`
+	Octets       uint64       `json:"octets"`     // of the application that arrived
 	Unfinished   int          `json:"unfinished"` // messages at the limit, or at an interrupt
 	Drops        uint64       `json:"drops"`
 	Pauses       uint64       `json:"pauses"`
@@ -64,7 +66,8 @@ type Result struct {
 	WallS        float64      `json:"wall_s,omitempty"` // of the machine
 	SimulatedS   float64      `json:"simulated_s"`
 
-	FCT []Point `json:"fct,omitempty"` // the distribution, for plots
+	FCT   []Point `json:"fct,omitempty"` // the distribution, for plots
+	Sizes []Size  `json:"sizes,omitempty"`
 }
 
 // Point is a part of all messages, and the time that those took at most.
@@ -74,10 +77,15 @@ type Point struct {
 }
 
 // Split returns the features of a name such as "label+pfcm" with those of the base; the error
-// lists the features.
+// lists the features. A name that has pfc or dcqcn has these alone in place of the base's.
 func Split(name string, base []string) ([]string, error) {
+	parts := strings.Split(name, "+")
+	own := func(f string) bool { return f == "pfc" || f == "dcqcn" }
 	all := slices.Clone(base)
-	for f := range strings.SplitSeq(name, "+") {
+	if slices.ContainsFunc(parts, own) {
+		all = slices.DeleteFunc(all, own)
+	}
+	for _, f := range parts {
 		if !slices.Contains(Features, f) {
 			return nil, fmt.Errorf("feature %q: one of %s, or several joined by +", f, strings.Join(Features, ", "))
 		}
@@ -132,6 +140,7 @@ type runner struct {
 	buf     []load.Message
 	fct     Histogram
 	slow    Histogram
+	sizes   sizes
 	left    int // messages under way or later
 	arrived uint64
 	last    int64
@@ -145,6 +154,7 @@ type record struct {
 	tag, group int32
 	octets     int64
 	ideal      int64
+	due        int64 // when the message was to begin; 0: when it began
 	last       bool
 }
 
@@ -184,13 +194,13 @@ func Do(ctx context.Context, s *Spec, progress func(part float64)) (*Result, err
 	if limit == 0 {
 		limit = max(int64(s.Load.DurationMS*100)*network.Millisecond, 100*network.Millisecond)
 	}
-	total := octetsPerS * s.Load.DurationMS / 1000 * float64(s.Topology.Hosts)
+	total := r.program.Octets()
 	for r.left > 0 && r.net.Now() < limit && ctx.Err() == nil {
 		if !r.net.Run(r.net.Now() + slice) {
 			break
 		}
 		if progress != nil {
-			progress(min(float64(r.net.Packets)*float64(max(cfg.MTU, 4096))/total, 1))
+			progress(min(float64(r.net.Octets)/total, 1))
 		}
 	}
 	result := r.result()
@@ -211,7 +221,7 @@ func (r *runner) send(m load.Message) {
 		r.open[m.Connection] = qp
 	}
 	t := &r.tags[qp]
-	if out := r.net.QP(qp).Outstanding(); out > 0 && (m.Octets != t.octets || m.Tag != t.tag || out >= 8) {
+	if out := r.net.QP(qp).Outstanding(); out > 0 && (m.Octets != t.octets || m.Tag != t.tag || m.At > 0 || out >= 8) {
 		r.pending[qp] = append(r.pending[qp], m) // another message, once this one is there
 		return
 	}
@@ -219,7 +229,7 @@ func (r *runner) send(m load.Message) {
 		path, _ := r.chooser.Forward(m.Connection)
 		t.ideal = r.ideal(m.Connection, path, m.Octets)
 	}
-	t.tag, t.group, t.octets, t.last = m.Tag, m.Group, m.Octets, m.Last
+	t.tag, t.group, t.octets, t.due, t.last = m.Tag, m.Group, m.Octets, m.At, m.Last
 	r.net.Send(qp, m.Octets)
 }
 
@@ -247,8 +257,13 @@ func (r *runner) delivered(qp int32, began int64) {
 	r.left--
 	r.arrived++
 	r.last = now
+	if t.due > 0 { // it may have waited for the one before it
+		began = t.due
+	}
+	slowdown := (now - began) * 1000 / max(t.ideal, 1)
 	r.fct.Add((now - began) / network.Nanosecond)
-	r.slow.Add((now - began) * 1000 / max(t.ideal, 1))
+	r.slow.Add(slowdown)
+	r.sizes.add(t.octets, slowdown)
 	r.groups[t.group] = now
 	if waiting := r.pending[qp]; len(waiting) > 0 {
 		r.pending[qp] = waiting[1:]
@@ -274,8 +289,8 @@ func (r *runner) result() *Result {
 	seconds := func(ns float64) float64 { return ns / 1e9 }
 	x := &Result{
 		FCTP50: seconds(r.fct.Quantile(0.5)), FCTP99: seconds(r.fct.Quantile(0.99)), FCTMean: seconds(r.fct.Mean()),
-		SlowdownP50: r.slow.Quantile(0.5) / 1000, SlowdownP99: r.slow.Quantile(0.99) / 1000,
-		SlowestS: float64(r.last) / 1e12, Messages: r.arrived, Unfinished: r.left,
+		SlowdownP50: r.slow.Quantile(0.5) / 1000, SlowdownP95: r.slow.Quantile(0.95) / 1000, SlowdownP99: r.slow.Quantile(0.99) / 1000, Sizes: r.sizes.report(),
+		SlowestS: float64(r.last) / 1e12, Messages: r.arrived, Octets: n.Octets, Unfinished: r.left,
 		Drops: n.Drops, Pauses: n.Pauses, Marks: n.Marks, CNPs: n.CNPs, NAKs: n.NAKs, Timeouts: n.Timeouts, Repeated: n.Repeated,
 		PFCMs: n.PFCMs, Advices: n.Advices, Holds: n.Holds, HoldDrops: n.HoldDrops,
 		Paths: r.chooser.Report(), Events: n.Events, SimulatedS: float64(n.Now()) / 1e12,

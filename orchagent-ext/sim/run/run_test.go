@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,6 +91,21 @@ func TestEachFeatureFinishesEachLoad(t *testing.T) {
 	}
 }
 
+// TestMessageThatWaitsForItsQueuePairIsLate: completion times count from when a message was to
+// begin. Three messages of 1 MB come at once: the last one takes three times as long as the first.
+func TestMessageThatWaitsForItsQueuePairIsLate(t *testing.T) {
+	a, b := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
+	l := load.Spec{Kind: "replay", File: "trace", Trace: []load.Seen{{Src: b, Dst: a, Octets: 1, Start: 1, End: 1}}}
+	for range 3 {
+		l.Trace = append(l.Trace, load.Seen{Src: a, Dst: b, QP: 7, Octets: 1_000_000, Start: 1001, End: 1001})
+	}
+	r := do(t, spec(t, l, "none"))
+	each := 1_000_000 * 8 / 100e9 * 4198 / 4096
+	if got := r.FCT[len(r.FCT)-1].Seconds; math.Abs(got-3*each) > 0.1*each || r.Octets != 3_000_001 {
+		t.Errorf("the last of three messages takes %v s, want %v; %d octets", got, 3*each, r.Octets)
+	}
+}
+
 func TestInterruptedRunReturnsWhatThereIs(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r, err := Do(ctx, spec(t, load.Spec{Kind: "all-to-all", DurationMS: 0.2}, "none", "pfc"), func(part float64) {
@@ -117,8 +134,12 @@ func TestHistogramIsExactToAPercent(t *testing.T) {
 }
 
 func TestSplitNamesUnknownFeatures(t *testing.T) {
-	if got, err := Split("label+pfcm", []string{"pfc"}); err != nil || len(got) != 3 {
-		t.Errorf("%v, %v", got, err)
+	for name, want := range map[string]string{
+		"none": "pfc dcqcn", "label+pfcm": "pfc dcqcn label pfcm", "pfc": "pfc", "dcqcn": "dcqcn", "label+dcqcn": "label dcqcn", "pfc+dcqcn": "pfc dcqcn",
+	} {
+		if got, err := Split(name, []string{"pfc", "dcqcn"}); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
 	}
 	if _, err := Split("magic", nil); err == nil {
 		t.Error("magic is a feature")

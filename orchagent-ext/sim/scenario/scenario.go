@@ -56,9 +56,12 @@ type Switches struct {
 	ECNMax    float64 `yaml:"ecn_max_probability"`
 }
 
+// Files reads a capture or an IPFIX file, for a replay.
+type Files func(name string) ([]load.Seen, error)
+
 // Read decodes a scenario and fills in its defaults. An unknown key is an error that names its
-// line.
-func Read(r io.Reader) (*Scenario, error) {
+// line. files may be nil where no load is a replay.
+func Read(r io.Reader, files Files) (*Scenario, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
 		return nil, err
@@ -67,7 +70,14 @@ func Read(r io.Reader) (*Scenario, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	if err := d.Decode(s); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return nil, explain(err)
+	}
+	for i := range s.Loads {
+		if l := &s.Loads[i]; l.File != "" && files != nil {
+			if l.Trace, err = files(l.File); err != nil {
+				return nil, fmt.Errorf("load %d: %w", i+1, err)
+			}
+		}
 	}
 	return s, s.fill()
 }

@@ -12,7 +12,13 @@ import (
 
 func TestReadNamesWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		"fabric: {hosts: 64}\ncolor: red\nloads: [{kind: ring}]": "line 2",
+		"fabric: {hosts: 64}\ncolor: red\nloads: [{kind: ring}]":   "line 2: unknown key color: known are adapters, advise,",
+		"fabric: {hosts: 64 Gbit}":                                 `line 1: "64 Gbit" is not a whole number`,
+		"fabric: {host: 64}":                                       "line 1: unknown key host: hosts is known",
+		"loads: ring":                                              `line 1: "ring" is not a list`,
+		"fabric: 3":                                                "is not a map of cores_per_spine,",
+		"loads: [{kind: ring, duration_ms: 2ms}]":                  `line 1: "2ms" is not a number without its unit`,
+		"loads: [{kind: replay}]":                                  "file is missing",
 		"loads: []":                                                "loads: there is none",
 		"loads: [{kind: gossip}]":                                  "incast permutation ring",
 		"loads: [{kind: ring}, {kind: ring}]":                      "used twice",
@@ -23,7 +29,7 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 		"loads: [{kind: ring}]\npaths: {hash: md5}":                "md5",
 		"loads: [{kind: ring, duration_ms: 1, queue_pairs: 1000}]": "queue_pairs 1000",
 	} {
-		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read(strings.NewReader(text), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v lacks %q", text, err, want)
 		}
 	}
@@ -33,7 +39,7 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 func TestExampleRunsSideBySideAsAlone(t *testing.T) {
 	var all []string
 	for _, workers := range []int{1, 2} {
-		s, err := Read(bytes.NewReader(Example))
+		s, err := Read(bytes.NewReader(Example), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +71,7 @@ func TestExampleRunsSideBySideAsAlone(t *testing.T) {
 }
 
 func TestInterruptReturnsTheRunsThereAre(t *testing.T) {
-	s, err := Read(bytes.NewReader(Example))
+	s, err := Read(bytes.NewReader(Example), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
