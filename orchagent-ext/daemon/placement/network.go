@@ -21,7 +21,7 @@ type network struct {
 }
 
 func (n *network) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
-	groups, err := nexthops.ReadAll(dsts)
+	groups, err := nexthops.ReadAll("", dsts)
 	if err != nil || n.programmed == nil {
 		return groups, err
 	}

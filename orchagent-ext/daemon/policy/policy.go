@@ -122,13 +122,16 @@ func placementPolicy(s *config.Snapshot) *engine.Placement {
 	if !Places(s) {
 		return nil
 	}
-	p := &engine.Placement{Seed: HashSeed(s), Sampling: *s.Placement.SamplingRate}
-	for name, row := range s.Resolve() {
-		// The next hops of flows are those of the default VRF.
-		if config.Labels(row) && s.VRFs[name] == "" {
+	p := &engine.Placement{Seed: HashSeed(s), Sampling: *s.Placement.SamplingRate, VRFs: map[string][]string{}}
+	all := s.Resolve()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		switch vrf := s.VRFs[name]; {
+		case !config.Labels(all[name]) || vrf == config.SeveralVRFs:
+		case vrf == "":
 			p.Ports = append(p.Ports, name)
+		default:
+			p.VRFs[vrf] = append(p.VRFs[vrf], name)
 		}
 	}
-	slices.Sort(p.Ports)
 	return p
 }

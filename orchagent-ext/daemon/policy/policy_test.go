@@ -190,12 +190,17 @@ func TestObsoletePlaintextFieldIsIgnoredWithAWarning(t *testing.T) {
 	}
 }
 
-// Next hops are those of the default VRF: flows that come in by a port of another one keep
-// their hash.
-func TestPortsOfVRFsAreNotPlaced(t *testing.T) {
-	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, configtest.Edge0, []string{"SLUICE_PORT", "Ethernet4", "role=edge"},
-		[]string{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}, []string{"INTERFACE", "Ethernet4", "vrf_name=Vrf1"})
-	if p := placementPolicy(s); p == nil || !slices.Equal(p.Ports, []string{"Ethernet0"}) {
+// Flows that come in by a port of a VRF have next hops of its routes; those of a port of several
+// keep their hash.
+func TestPortsArePlacedByVRF(t *testing.T) {
+	rows := [][]string{configtest.Port0, configtest.Port4, configtest.Edge0, {"SLUICE_PORT", "Ethernet4", "role=edge"},
+		{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}, {"INTERFACE", "Ethernet4", "vrf_name=Vrf1"}}
+	p := placementPolicy(configtest.Snapshot(t, rows...))
+	if p == nil || !slices.Equal(p.Ports, []string{"Ethernet0"}) || !slices.Equal(p.VRFs["Vrf1"], []string{"Ethernet4"}) {
 		t.Errorf("%+v", p)
+	}
+	p = placementPolicy(configtest.Snapshot(t, append(rows, []string{"VLAN_SUB_INTERFACE", "Ethernet4.10", "vrf_name=Vrf2"})...))
+	if p == nil || !slices.Equal(p.Ports, []string{"Ethernet0"}) || len(p.VRFs) != 0 {
+		t.Errorf("a port of two VRFs: %+v", p)
 	}
 }

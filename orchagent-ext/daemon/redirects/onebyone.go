@@ -14,8 +14,8 @@ import (
 )
 
 // Groups implements [redirector.Network].
-func (n network) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
-	groups, err := nexthops.ReadAll(dsts)
+func (n network) Groups(vrf string, dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
+	groups, err := nexthops.ReadAll(vrf, dsts)
 	if err != nil || n.programmed == nil {
 		return groups, err
 	}

@@ -34,7 +34,7 @@ type Settings struct {
 	On       bool
 	Rules    redirect.Config
 	Channels map[string]string // PortChannel by the port that is a member of it
-	VRFs     map[string]string // of ports: flows that come in by these keep their hash
+	VRFs     map[string]string // of ports, see [config.Snapshot]
 }
 
 // SettingsOf are those of a configuration, by the methods that were chosen.
@@ -192,10 +192,11 @@ func (r *running) poll() {
 	}
 	for range len(samples) {
 		s := <-samples
-		if r.settings.VRFs[r.env.PortName(s.From)] != "" {
-			continue // the next hops of another VRF are not those of its route
+		vrf := r.settings.VRFs[r.env.PortName(s.From)]
+		if vrf != "" && r.env.Rules == nil || vrf == config.SeveralVRFs {
+			continue // its next hops are unknown, or the switch takes those of the default VRF alone
 		}
-		r.Sample(redirect.Flow{Src: s.Src, Dst: s.Dst, SrcPort: s.SrcPort}, s.From, r.link(s.To), s.Octets, now)
+		r.Sample(redirect.Flow{Src: s.Src, Dst: s.Dst, SrcPort: s.SrcPort, VRF: vrf}, s.From, r.link(s.To), s.Octets, now)
 	}
 	if r.stale.Swap(false) {
 		r.Stale()

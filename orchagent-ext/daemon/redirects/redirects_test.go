@@ -16,6 +16,7 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/spread/ecmp"
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/spread/placer"
@@ -97,46 +98,62 @@ func TestTaskEndsWhileTheLoopDoesNotCall(t *testing.T) {
 	}
 }
 
-// asked is a network without routes that records the destinations asked for.
-type asked map[netip.Addr]bool
+// asked is a network without routes that records the VRFs of the destinations asked for.
+type asked map[netip.Addr]string
 
 func (asked) Uncarried([]int) (map[int]bool, error) { return nil, nil }
 
-func (a asked) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
+func (a asked) Groups(vrf string, dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
 	for _, dst := range dsts {
-		a[dst] = true
+		a[dst] = vrf
 	}
 	return nil, nil
 }
 
-// TestFlowsOfAVRFAreIgnored: the next hops that are read are those of the default VRF, and a
-// destination there may be another one in a VRF.
-func TestFlowsOfAVRFAreIgnored(t *testing.T) {
-	names := map[uint64]string{1: "Ethernet0", 2: "Ethernet4"}
-	fed := make(chan packetio.Sample, 2)
-	r := &running{
-		settings: &Settings{VRFs: map[string]string{"Ethernet4": "Vrf1"}}, ctx: t.Context(),
-		env: &Environment{PortName: func(n uint64) string { return names[n] }, Log: slog.New(slog.DiscardHandler), Now: time.Now},
-	}
-	net := asked{}
-	r.Redirector = redirector.New(redirect.Config{}, net, &slow{}, r.env.Log)
-	one, other := netip.MustParseAddr("10.1.0.3"), netip.MustParseAddr("10.1.0.4")
-	fed <- packetio.Sample{Src: one, Dst: one, From: 1}
-	fed <- packetio.Sample{Src: one, Dst: other, From: 2}
-	var samples <-chan packetio.Sample = fed
-	r.samples.Store(&samples)
-	r.poll()
-	if !net[one] || net[other] {
-		t.Errorf("asked for next hops to %v: want the destination of the default VRF alone", net)
+// TestNextHopsAreThoseOfTheVRFOfTheFlow: a destination may be another one in a VRF. The driver sai
+// has next hops of the default VRF alone, and the VRF of a port of several is unknown.
+func TestNextHopsAreThoseOfTheVRFOfTheFlow(t *testing.T) {
+	names := map[uint64]string{1: "Ethernet0", 2: "Ethernet4", 3: "Ethernet8"}
+	at := func(host byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 1, 0, host}) }
+	for name, tt := range map[string]struct {
+		rules redirector.Switch
+		want  string
+	}{
+		"driver sai":       {nil, "map[10.1.0.1:]"},
+		"driver orchagent": {&slow{}, "map[10.1.0.1: 10.1.0.2:Vrf1]"},
+	} {
+		fed := make(chan packetio.Sample, 3)
+		r := &running{
+			settings: &Settings{VRFs: map[string]string{"Ethernet4": "Vrf1", "Ethernet8": config.SeveralVRFs}}, ctx: t.Context(),
+			env: &Environment{Rules: tt.rules, PortName: func(n uint64) string { return names[n] }, Log: slog.New(slog.DiscardHandler), Now: time.Now},
+		}
+		net := asked{}
+		r.Redirector = redirector.New(redirect.Config{}, net, noRules{}, r.env.Log)
+		for from := range uint64(3) {
+			fed <- packetio.Sample{Src: at(9), Dst: at(byte(from) + 1), From: from + 1}
+		}
+		var samples <-chan packetio.Sample = fed
+		r.samples.Store(&samples)
+		r.poll()
+		if got := fmt.Sprint(net); got != tt.want {
+			t.Errorf("%s: next hops were read to %s, want %s", name, got, tt.want)
+		}
 	}
 }
+
+// noRules is a switch without rules of an earlier process.
+type noRules struct{}
+
+func (noRules) Adopt() ([]engine.Redirection, error) { return nil, nil }
+
+func (noRules) Redirect([]engine.Redirection) (map[string]error, error) { return nil, nil }
 
 // lossy is a network of two links, of which one may lose its carrier.
 type lossy struct{ lost atomic.Bool }
 
 func (l *lossy) Uncarried([]int) (map[int]bool, error) { return map[int]bool{2: l.lost.Load()}, nil }
 
-func (l *lossy) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
+func (l *lossy) Groups(_ string, dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
 	hop := func(n int) nexthops.Member {
 		return nexthops.Member{Member: ecmp.Member{Weight: 1}, Link: fmt.Sprint("up", n), Index: n, Gateway: netip.AddrFrom4([4]byte{10, 255, 0, byte(n)}), NoCarrier: n == 2 && l.lost.Load()}
 	}

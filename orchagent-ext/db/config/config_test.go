@@ -148,6 +148,14 @@ func TestPortsOfVRFs(t *testing.T) {
 			[]sonicdb.Change{set("VLAN_SUB_INTERFACE", "Ethernet0.10", vrf), set("VLAN_SUB_INTERFACE", "Eth4.10", vrf)},
 			map[string]string{"Ethernet0": "Vrf1", "Ethernet4": "Vrf1"},
 		},
+		"port with a subinterface of another": {
+			[]sonicdb.Change{set("INTERFACE", "Ethernet0|10.0.0.1/31", nil), set("VLAN_SUB_INTERFACE", "Ethernet0.10", vrf)},
+			map[string]string{"Ethernet0": SeveralVRFs},
+		},
+		"VLANs of two": {
+			[]sonicdb.Change{set("VLAN_INTERFACE", "Vlan10", vrf), set("VLAN_INTERFACE", "Vlan11", fields{"vrf_name": "Vrf2"}), set("VLAN_MEMBER", "Vlan10|PortChannel1", nil), set("VLAN_MEMBER", "Vlan11|PortChannel1", nil)},
+			map[string]string{"Vlan10": "Vrf1", "Vlan11": "Vrf2", "PortChannel1": SeveralVRFs, "Ethernet0": SeveralVRFs, "Ethernet4": SeveralVRFs},
+		},
 		"subinterface of a PortChannel": {[]sonicdb.Change{set("VLAN_SUB_INTERFACE", "Po1.10", vrf)}, map[string]string{"PortChannel1": "Vrf1", "Ethernet0": "Vrf1", "Ethernet4": "Vrf1"}},
 	} {
 		if s, _ := apply(append(slices.Clone(ports), tt.rows...)); !maps.Equal(s.VRFs, tt.want) {

@@ -37,7 +37,8 @@ type Snapshot struct {
 	SwitchPorts map[string]SwitchPort // PORT, by name
 	// PortChannels: names of their members that PORT has, sorted
 	PortChannels map[string][]string
-	// VRFs: by port or PortChannel, that packets of a VRF other than the default may come in by
+	// VRFs: by port or PortChannel, the VRF that its packets come in by where that is another one
+	// than the default, or [SeveralVRFs]
 	VRFs map[string]string
 	// Neighbors: DEVICE_NEIGHBOR that has a name, by port
 	Neighbors map[string]Neighbor

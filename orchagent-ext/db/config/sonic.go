@@ -102,32 +102,42 @@ func (s *Snapshot) sonic(tables map[string]map[string]rows.Row) {
 	}
 }
 
-// vrfs returns the VRF of each port that packets of one may come in by: its own, that of its
-// PortChannel, of a VLAN with it, or of a subinterface. A port of several has one of them.
+// SeveralVRFs stands for the VRFs of a port whose packets belong to one or another, by their VLAN.
+const SeveralVRFs = "*"
+
+// vrfs returns the VRF of each port that packets of another one than the default come in by: its
+// own, that of its PortChannel, of a VLAN with it, or of a subinterface.
 func vrfs(tables map[string]map[string]rows.Row, channels map[string][]string) map[string]string {
 	all, members := map[string]string{}, map[string][]string{}
 	for key := range tables[tableVLANMember] {
 		vlan, port, _ := strings.Cut(key, "|")
 		members[vlan] = append(members[vlan], port)
 	}
-	note := func(link, vrf string) {
+	var note func(link, vrf string)
+	note = func(link, vrf string) {
+		if was, known := all[link]; known && was != vrf {
+			vrf = SeveralVRFs
+		}
 		all[link] = vrf
 		for _, member := range channels[link] {
-			all[member] = vrf
+			note(member, vrf)
 		}
 	}
 	for _, table := range interfaces {
-		for _, key := range slices.Sorted(maps.Keys(tables[table])) {
-			vrf := tables[table][key].Fields["vrf_name"]
-			if vrf == "" {
-				continue
-			}
-			note(parent(key), vrf)
-			for _, port := range members[key] {
+		named := map[string]bool{}
+		for key := range tables[table] {
+			name, _, _ := strings.Cut(key, "|") // others have addresses
+			named[name] = true
+		}
+		for name := range named {
+			vrf := tables[table][name].Fields["vrf_name"]
+			note(parent(name), vrf)
+			for _, port := range members[name] {
 				note(port, vrf)
 			}
 		}
 	}
+	maps.DeleteFunc(all, func(_, vrf string) bool { return vrf == "" })
 	return all
 }
 

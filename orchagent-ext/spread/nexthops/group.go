@@ -59,7 +59,7 @@ const attempts = 5
 // Read returns the group for a destination. An error names the destination; without a
 // route it is unix.ENETUNREACH.
 func Read(dst netip.Addr) (g Group, err error) {
-	groups, err := ReadAll([]netip.Addr{dst})
+	groups, err := ReadAll("", []netip.Addr{dst})
 	if err != nil {
 		return Group{}, fmt.Errorf("next hops to %v: %w", dst, err)
 	}
@@ -75,21 +75,44 @@ type Result struct {
 	Err    error
 }
 
-// ReadAll returns the groups for destinations. Routes are read once, and groups that are
-// alike are one.
-func ReadAll(dsts []netip.Addr) (groups map[netip.Addr]Result, err error) {
+// ReadAll returns the groups for destinations by the routes of a VRF; "": of the table main.
+// Routes are read once, and groups that are alike are one.
+func ReadAll(vrf string, dsts []netip.Addr) (groups map[netip.Addr]Result, err error) {
+	table, err := tableOf(vrf)
+	if err != nil {
+		groups = make(map[netip.Addr]Result, len(dsts))
+		for _, dst := range dsts {
+			groups[dst] = Result{Err: fmt.Errorf("next hops to %v: %w", dst, err)}
+		}
+		return groups, nil
+	}
 	for range attempts {
-		if groups, err = readAll(dsts); !errors.Is(err, errMoved) {
+		if groups, err = readAll(table, dsts); !errors.Is(err, errMoved) {
 			break
 		}
 	}
 	return groups, err
 }
 
+// tableOf returns the routing table of a VRF, which is the netdev of its name.
+func tableOf(vrf string) (uint32, error) {
+	if vrf == "" {
+		return unix.RT_TABLE_MAIN, nil
+	}
+	link, err := netlink.LinkByName(vrf)
+	if err != nil {
+		return 0, fmt.Errorf("VRF %q: %w", vrf, err)
+	}
+	if is, ok := link.(*netlink.Vrf); ok {
+		return is.Table, nil
+	}
+	return 0, fmt.Errorf("%q is no VRF: it is a netdev of type %s", vrf, link.Type())
+}
+
 // readAll reads the groups for destinations once. errMoved means that routes changed
 // meanwhile: ReadAll tries again.
-func readAll(dsts []netip.Addr) (map[netip.Addr]Result, error) {
-	routes, err := getRoutes(dsts)
+func readAll(table uint32, dsts []netip.Addr) (map[netip.Addr]Result, error) {
+	routes, err := getRoutes(table, dsts)
 	if err != nil {
 		return nil, err
 	}

@@ -53,14 +53,14 @@ func (r raw) Len() int { return len(r) }
 // Serialize implements [nl.NetlinkRequestData].
 func (r raw) Serialize() []byte { return r }
 
-// getRoutes finds the routes to destinations in the table main: for each, of those with
+// getRoutes finds the routes to destinations in a table: for each, of those with
 // the longest prefix the one with the lowest metric. Destinations without a route are left
 // out.
 //
 // It reads all routes of the table. A request for one destination (RTM_F_FIB_MATCH) is of
 // little use for IPv6: it lists the next hops from the one on that the request's own hash
 // chose, and of two routes with one next-hop object it may return the other one.
-func getRoutes(dsts []netip.Addr) (map[netip.Addr]route, error) {
+func getRoutes(table uint32, dsts []netip.Addr) (map[netip.Addr]route, error) {
 	best := make(map[netip.Addr]route, len(dsts))
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		var of []netip.Addr
@@ -72,7 +72,7 @@ func getRoutes(dsts []netip.Addr) (map[netip.Addr]route, error) {
 		if len(of) == 0 {
 			continue
 		}
-		if err := dump(family, of, best); err != nil {
+		if err := dump(family, table, of, best); err != nil {
 			return nil, err
 		}
 	}
@@ -81,9 +81,9 @@ func getRoutes(dsts []netip.Addr) (map[netip.Addr]route, error) {
 
 // dump reads the routes of a family. Destinations are looked up by prefix, so that many of
 // both cost little.
-func dump(family uint8, dsts []netip.Addr, best map[netip.Addr]route) error {
+func dump(family uint8, table uint32, dsts []netip.Addr, best map[netip.Addr]route) error {
 	within := map[int]map[netip.Prefix][]netip.Addr{} // by the length of prefixes
-	return routes(family, func(r *route) {
+	return routes(family, table, func(r *route) {
 		if within[r.bits] == nil {
 			within[r.bits] = prefixes(dsts, r.bits)
 		}
@@ -95,8 +95,8 @@ func dump(family uint8, dsts []netip.Addr, best map[netip.Addr]route) error {
 	})
 }
 
-// routes calls visit for each route of the table main.
-func routes(family uint8, visit func(*route)) error {
+// routes calls visit for each route of a table.
+func routes(family uint8, table uint32, visit func(*route)) error {
 	request := nl.NewNetlinkRequest(unix.RTM_GETROUTE, unix.NLM_F_DUMP)
 	message := &nl.RtMsg{}
 	message.Family = family
@@ -107,7 +107,7 @@ func routes(family uint8, visit func(*route)) error {
 		if r, bad = parseRoute(b); bad != nil {
 			return false
 		}
-		if r.table == unix.RT_TABLE_MAIN && !r.cloned {
+		if r.table == table && !r.cloned {
 			visit(&r)
 		}
 		return true

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/spread/ecmp"
@@ -78,6 +79,47 @@ func same(t *testing.T, what string, want, got Group) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// TestRoutesOfAVRFAreThoseOfItsTable: they are apart from those of the table main.
+func TestRoutesOfAVRFAreThoseOfItsTable(t *testing.T) {
+	namespace(t)
+	ip(t, `route add 10.1.0.0/16 nexthop via 10.9.0.2 dev out0 nexthop via 10.9.1.2 dev out1
+route add 10.2.0.0/16 via 10.9.0.2
+route add 10.1.0.0/16 table 1001 nexthop via 10.9.2.2 dev out2 nexthop via 10.9.3.2 dev out3
+`)
+	first, second := netip.MustParseAddr("10.1.2.3"), netip.MustParseAddr("10.2.0.1")
+	for table, want := range map[uint32][]string{unix.RT_TABLE_MAIN: {"out0", "out1"}, 1001: {"out2", "out3"}} {
+		all, err := readAll(table, []netip.Addr{first, second})
+		if err != nil || all[first].Group == nil {
+			t.Fatal(err, all[first].Err)
+		}
+		var got []string
+		for _, m := range all[first].Members {
+			got = append(got, m.Link)
+		}
+		if !slices.Equal(got, want) || (all[second].Err == nil) != (table == unix.RT_TABLE_MAIN) {
+			t.Errorf("table %d: by %v, want %v; a destination of the main one: %v", table, got, want, all[second].Err)
+		}
+	}
+}
+
+func TestVRFIsTheNetdevOfItsName(t *testing.T) {
+	namespace(t)
+	for _, name := range []string{"Vrf1", "out0"} { // it is missing, or another kind of netdev
+		all, err := ReadAll(name, []netip.Addr{netip.MustParseAddr("10.9.0.7")})
+		if err != nil || len(all) != 1 || all[netip.MustParseAddr("10.9.0.7")].Err == nil {
+			t.Errorf("%s: %v, %v: want an error for the destination", name, all, err)
+		}
+	}
+	if err := netlink.LinkAdd(&netlink.Vrf{LinkAttrs: netlink.LinkAttrs{Name: "Vrf1"}, Table: 1001}); errors.Is(err, unix.EOPNOTSUPP) {
+		t.Skip("needs a kernel with VRFs (CONFIG_NET_VRF)")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if table, err := tableOf("Vrf1"); err != nil || table != 1001 {
+		t.Errorf("Vrf1 has the table %d, %v", table, err)
 	}
 }
 

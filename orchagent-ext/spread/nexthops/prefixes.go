@@ -18,7 +18,7 @@ func Prefixes() (links map[netip.Prefix][]string, err error) {
 	index := map[netip.Prefix][]int{}
 	for range attempts {
 		clear(index)
-		err = routes(unix.AF_INET6, func(r *route) {
+		err = routes(unix.AF_INET6, unix.RT_TABLE_MAIN, func(r *route) {
 			p := r.prefix(unix.AF_INET6).Masked()
 			if r.usable() != nil || r.bits == 0 || !p.Addr().IsGlobalUnicast() {
 				return

@@ -29,7 +29,7 @@ func Table() (groups map[netip.Prefix]Result, err error) {
 func table() (map[netip.Prefix]Result, error) {
 	best := map[netip.Prefix]route{}
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		err := routes(family, func(r *route) {
+		err := routes(family, unix.RT_TABLE_MAIN, func(r *route) {
 			p := r.prefix(family).Masked()
 			if r.usable() != nil || r.bits > 0 && !p.Addr().IsGlobalUnicast() {
 				return

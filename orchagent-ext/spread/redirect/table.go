@@ -15,11 +15,12 @@ import (
 type Flow struct {
 	Src, Dst netip.Addr
 	SrcPort  uint16
+	VRF      string // that it comes in by; "": the default one
 }
 
 // compare orders flows, so that results are the same in every run.
 func (f Flow) compare(g Flow) int {
-	return cmp.Or(f.Src.Compare(g.Src), f.Dst.Compare(g.Dst), cmp.Compare(f.SrcPort, g.SrcPort))
+	return cmp.Or(f.Src.Compare(g.Src), f.Dst.Compare(g.Dst), cmp.Compare(f.SrcPort, g.SrcPort), cmp.Compare(f.VRF, g.VRF))
 }
 
 // Moves are the conditions on which a flow may go to another member.

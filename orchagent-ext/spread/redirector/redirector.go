@@ -3,6 +3,7 @@
 package redirector
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -20,7 +21,8 @@ import (
 
 // Network returns the next hops to destinations.
 type Network interface {
-	Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error)
+	// They are those of the routes of a VRF; "": of the default one.
+	Groups(vrf string, dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error)
 
 	// Uncarried returns those of some netdevs, by their indexes, that lack a carrier, sooner than
 	// their next hops are dead.
@@ -71,9 +73,9 @@ type Redirector struct {
 	Held func() func(redirect.Flow) bool
 
 	groups map[string]*group
-	dests  map[netip.Addr]*group // nil: its route has no group that flows are placed over
-	fresh  bool                  // a destination is new
-	stale  bool                  // next hops may have changed
+	dests  map[destination]*group // nil: its route has no group that flows are placed over
+	fresh  bool                   // a destination is new
+	stale  bool                   // next hops may have changed
 
 	last    time.Time     // that at was called with
 	elapsed time.Duration // until then, of the tables' clock
@@ -95,6 +97,23 @@ type Redirector struct {
 	refusedAt time.Time
 }
 
+// destination is an address in a VRF.
+type destination struct {
+	vrf string
+	dst netip.Addr
+}
+
+func destinationOf(f *redirect.Flow) destination { return destination{f.VRF, f.Dst} }
+
+func (d destination) compare(e destination) int {
+	return cmp.Or(strings.Compare(d.vrf, e.vrf), d.dst.Compare(e.dst))
+}
+
+// flowOf is the flow of a rule.
+func flowOf(r *engine.Redirection) redirect.Flow {
+	return redirect.Flow{Src: r.Src, Dst: r.Dst, SrcPort: r.SrcPort, VRF: r.VRF}
+}
+
 // group is a group of next hops with its table of flows.
 type group struct {
 	name    string
@@ -104,7 +123,7 @@ type group struct {
 
 // New returns a redirector without rules.
 func New(c redirect.Config, n Network, s Switch, log *slog.Logger) *Redirector {
-	return &Redirector{cfg: c, net: n, sw: s, log: log, groups: map[string]*group{}, dests: map[netip.Addr]*group{}, elapsed: 1}
+	return &Redirector{cfg: c, net: n, sw: s, log: log, groups: map[string]*group{}, dests: map[destination]*group{}, elapsed: 1}
 }
 
 // SetMoves sets when flows move from now on. Rules and counts stay.
@@ -118,9 +137,10 @@ func (r *Redirector) SetMoves(m redirect.Moves) {
 // Sample notes a packet: its flow, the port that it came in by, the netdev that it leaves by
 // ("" unknown), and its octets.
 func (r *Redirector) Sample(f redirect.Flow, port uint64, link string, octets int, now time.Time) {
-	g, known := r.dests[f.Dst]
+	to := destinationOf(&f)
+	g, known := r.dests[to]
 	if !known && len(r.dests) < mostDestinations {
-		r.dests[f.Dst], r.fresh = nil, true
+		r.dests[to], r.fresh = nil, true
 	}
 	if g != nil {
 		g.table.Sample(f, port, link, octets, r.at(now))
@@ -193,7 +213,7 @@ func (r *Redirector) adopt(now time.Time) error {
 	}
 	r.adopted, r.left, r.onSwitch, r.err, r.failedAt = true, left, left, nil, time.Time{}
 	for i := range left {
-		r.dests[left[i].Dst] = nil
+		r.dests[destination{left[i].VRF, left[i].Dst}] = nil
 	}
 	r.stale = len(left) > 0
 	return nil
@@ -204,11 +224,12 @@ func (r *Redirector) adopt(now time.Time) error {
 func (r *Redirector) takeOver(now time.Time) {
 	for i := range r.left {
 		l := &r.left[i]
-		g := r.dests[l.Dst]
+		f := flowOf(l)
+		g := r.dests[destinationOf(&f)]
 		if g == nil || !slices.ContainsFunc(g.members, func(m nexthops.Member) bool { return m.Link == l.To.Port && m.Gateway == l.To.Address }) {
 			continue
 		}
-		g.table.Adopt(redirect.Flow{Src: l.Src, Dst: l.Dst, SrcPort: l.SrcPort}, l.To.Port, r.at(now))
+		g.table.Adopt(f, l.To.Port, r.at(now))
 	}
 	r.left = nil
 }
@@ -225,13 +246,13 @@ func (r *Redirector) refresh(now time.Time) (changed bool) {
 	if !r.stale && since < readEvery && (!r.fresh || since < newEvery) && since >= 0 {
 		return false
 	}
-	dsts := slices.SortedFunc(maps.Keys(r.dests), netip.Addr.Compare)
+	dsts := slices.SortedFunc(maps.Keys(r.dests), destination.compare)
 	r.readAt = now
 	if len(dsts) == 0 {
 		r.stale, r.fresh = false, false
 		return false
 	}
-	results, err := r.net.Groups(dsts)
+	results, err := r.read(dsts)
 	if err != nil {
 		r.err = fmt.Errorf("read next hops: %w", err)
 		r.stale = true // next hops that are not known hold no rule
@@ -244,6 +265,25 @@ func (r *Redirector) refresh(now time.Time) (changed bool) {
 		return true
 	}
 	return changed
+}
+
+// read returns the next hops to destinations, which are in the order of their VRFs.
+func (r *Redirector) read(all []destination) (map[destination]nexthops.Result, error) {
+	results := make(map[destination]nexthops.Result, len(all))
+	for len(all) > 0 {
+		vrf, dsts := all[0].vrf, []netip.Addr(nil)
+		for len(all) > 0 && all[0].vrf == vrf {
+			dsts, all = append(dsts, all[0].dst), all[1:]
+		}
+		groups, err := r.net.Groups(vrf, dsts)
+		if err != nil {
+			return nil, err
+		}
+		for dst, g := range groups {
+			results[destination{vrf, dst}] = g
+		}
+	}
+	return results, nil
 }
 
 // lostCarrier takes flows off links that rules lead to and that have lost their carrier since next
@@ -286,7 +326,7 @@ func takesFlows(m *nexthops.Member) bool { return !m.Dead && !m.Unresolved && !m
 
 // regroup gives destinations the groups that they have now. Of a route that is another one,
 // the rules go.
-func (r *Redirector) regroup(dsts []netip.Addr, results map[netip.Addr]nexthops.Result) (changed bool) {
+func (r *Redirector) regroup(dsts []destination, results map[destination]nexthops.Result) (changed bool) {
 	wanted := map[string]*group{}
 	for _, dst := range dsts {
 		var members []nexthops.Member
@@ -366,10 +406,10 @@ func (r *Redirector) carryOut(now time.Time) error {
 		g := r.groups[name]
 		for _, rule := range g.table.Rules() {
 			to := slices.IndexFunc(g.members, func(m nexthops.Member) bool { return m.Link == rule.Member })
-			if r.dests[rule.Flow.Dst] != g || to < 0 {
+			if r.dests[destinationOf(&rule.Flow)] != g || to < 0 {
 				continue
 			}
-			e := engine.Redirection{Src: rule.Flow.Src, Dst: rule.Flow.Dst, SrcPort: rule.Flow.SrcPort, To: engine.NextHop{Address: g.members[to].Gateway, Port: rule.Member}}
+			e := engine.Redirection{Src: rule.Flow.Src, Dst: rule.Flow.Dst, SrcPort: rule.Flow.SrcPort, VRF: rule.Flow.VRF, To: engine.NextHop{Address: g.members[to].Gateway, Port: rule.Member}}
 			want = append(want, e)
 			tables[e.Key()] = g.table
 		}
@@ -401,8 +441,7 @@ func (r *Redirector) carryOut(now time.Time) error {
 			r.log.Warn("the switch refuses a rule: its flow stays by hash", "rule", key, "error", why)
 		}
 		r.refusedBy, r.refusedAt = why, now
-		f := redirect.Flow{Src: want[i].Src, Dst: want[i].Dst, SrcPort: want[i].SrcPort}
-		tables[key].Refused(f, errors.Is(why, engine.ErrRefused), r.at(now))
+		tables[key].Refused(flowOf(&want[i]), errors.Is(why, engine.ErrRefused), r.at(now))
 	}
 	r.failedAt = time.Time{}
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 type bed struct {
 	t       *testing.T
 	members map[netip.Addr][]nexthops.Member
+	inVRF   []nexthops.Member // to any destination in a VRF other than the default
 	netErr  error
 	reads   int
 	rules   map[string]string // by flow: the target
@@ -64,14 +65,18 @@ func uplinks(n int) (all []nexthops.Member) {
 	return all
 }
 
-func (b *bed) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
+func (b *bed) Groups(vrf string, dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
 	b.reads++
 	if b.netErr != nil {
 		return nil, b.netErr
 	}
 	all := map[netip.Addr]nexthops.Result{}
 	for _, dst := range dsts {
-		if m := slices.Clone(b.members[dst]); m != nil {
+		m := slices.Clone(b.members[dst])
+		if vrf != "" {
+			m = slices.Clone(b.inVRF)
+		}
+		if m != nil {
 			for i := range m {
 				m[i].NoCarrier = b.uncarried[m[i].Index]
 			}
@@ -267,6 +272,58 @@ func TestRedirectorIgnoresDestinationsOutsideGroups(t *testing.T) {
 	if len(b.rules) != 0 || len(b.r.Report(b.now).Groups) != 0 {
 		t.Errorf("a flow without a group has a rule: %v", b.rules)
 	}
+}
+
+// TestRedirectorKeepsFlowsInTheirVRF: the same 5-tuples come in by ports of two VRFs, whose routes
+// to that destination have other next hops.
+func TestRedirectorKeepsFlowsInTheirVRF(t *testing.T) {
+	b := newBed(t)
+	b.inVRF = uplinks(4)[2:]
+	rules := map[string][]engine.Redirection{}
+	sw := recorder{bed: b, rules: rules}
+	b.r = redirector.New(redirect.Config{Moves: redirect.MovesAny}, b, sw, slog.New(slog.DiscardHandler))
+	for range 200 {
+		for port := range uint16(4) {
+			flow := redirect.Flow{Src: netip.MustParseAddr("10.0.0.1"), Dst: destination, SrcPort: port}
+			b.r.Sample(flow, 1, "up0", 1000, b.now)
+			flow.VRF = "Vrf1"
+			b.r.Sample(flow, 2, "up2", 1000, b.now)
+		}
+		b.now = b.now.Add(10 * time.Millisecond)
+		if err := b.r.Poll(b.now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for vrf, to := range map[string]string{"": "up1", "Vrf1": "up3"} {
+		if len(rules[vrf]) != 2 {
+			t.Errorf("VRF %q has the rules %v: want two", vrf, rules[vrf])
+		}
+		for _, r := range rules[vrf] {
+			if r.To.Port != to {
+				t.Errorf("a flow of VRF %q goes to %s: want %s", vrf, r.To.Port, to)
+			}
+		}
+	}
+	// The next process takes them over, each with its VRF; the route of one VRF has gone.
+	b.left, b.inVRF = append(slices.Clone(rules[""]), rules["Vrf1"]...), nil
+	b.r = redirector.New(redirect.Config{Moves: redirect.MovesAny}, b, sw, slog.New(slog.DiscardHandler))
+	if err := b.r.Poll(b.now); err != nil || len(rules[""]) != 2 || len(rules["Vrf1"]) != 0 {
+		t.Errorf("adopted %v, %v: want those of the default VRF", rules, err)
+	}
+}
+
+// recorder is a switch that records rules by VRF.
+type recorder struct {
+	*bed
+	rules map[string][]engine.Redirection
+}
+
+func (r recorder) Redirect(all []engine.Redirection) (map[string]error, error) {
+	clear(r.rules)
+	for i := range all {
+		r.rules[all[i].VRF] = append(r.rules[all[i].VRF], all[i])
+	}
+	return nil, nil
 }
 
 // leave has an earlier process leave rules: source port 0 to up0, 1 to up1 and so on.

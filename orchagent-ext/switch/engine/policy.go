@@ -93,6 +93,10 @@ type Placement struct {
 	// Ports are those that flows to be redirected come in by, of the default VRF. Where flows are
 	// exported, the driver sai has their entries on the ports of Export.
 	Ports []string
+
+	// VRFs are likewise the ports of each other VRF. The driver sai leaves their flows by hash: its
+	// router interfaces are those of the default VRF.
+	VRFs map[string][]string
 }
 
 // NextHop is where packets are redirected to.
@@ -105,6 +109,7 @@ type NextHop struct {
 type Redirection struct {
 	Src, Dst netip.Addr // of one family
 	SrcPort  uint16     // UDP
+	VRF      string     // of the ports that they come in by; "": the default one, and with the driver sai always
 	To       NextHop
 }
 

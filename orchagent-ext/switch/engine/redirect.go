@@ -25,10 +25,14 @@ const (
 	prefixInterface = PrefixRedirect + "interface/"
 )
 
-// Key names the entry of a redirection. It has the 5-tuple as text and leaves the next
-// hop out, so that a flow has one entry.
+// Key names the entry of a redirection. It has the 5-tuple as text, and a VRF that is not the
+// default one, and leaves the next hop out, so that a flow has one entry.
 func (r *Redirection) Key() string {
-	return fmt.Sprintf("%s%s/%s/%d", prefixRedirect, r.Src, r.Dst, r.SrcPort)
+	key := fmt.Sprintf("%s%s/%s/%d", prefixRedirect, r.Src, r.Dst, r.SrcPort)
+	if r.VRF != "" {
+		key += "/" + r.VRF
+	}
+	return key
 }
 
 // Redirect makes the redirections on the switch those that are given, by the method

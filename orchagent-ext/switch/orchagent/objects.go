@@ -43,7 +43,7 @@ func objects(p engine.Policy, by engine.Choices, c capability, channels map[stri
 		}
 	}
 	if by.Method(engine.NeedPlacement) == engine.Redirect {
-		all = append(all, redirectObjects([]string{nameTable4, nameTable6}, p.Placement.Ports, channels)...)
+		all = append(all, redirectObjects(p.Placement, channels)...)
 	}
 	if !samples(p) {
 		return all
@@ -59,23 +59,44 @@ func objects(p engine.Policy, by engine.Choices, c capability, channels map[stri
 	return all
 }
 
-// redirectObjects are the tables that [Rules] writes rules to: one for IPv4 and one for IPv6,
-// since a key of both would be wider than many switches have.
-func redirectObjects(names, ports []string, channels map[string]string) (all []engine.Object) {
-	if len(ports) == 0 {
-		return nil
+// redirectObjects are the tables that [Rules] writes rules to, and their types: one for IPv4 and
+// one for IPv6, since a key of both would be wider than many switches have, and so for each VRF.
+// Tables of the first VRF, which is the default one where it has ports, make the method.
+func redirectObjects(p *engine.Placement, channels map[string]string) (all []engine.Object) {
+	vrfs := slices.Sorted(maps.Keys(p.VRFs))
+	if len(p.Ports) > 0 {
+		vrfs = slices.Insert(vrfs, 0, "")
 	}
-	for _, name := range names {
-		kind := rowObject(rows.Row{Table: tableType, Key: name, Fields: map[string]string{
-			"MATCHES": matchesOf[name], "ACTIONS": fieldRedirect + ",COUNTER", "BIND_POINTS": "PORT,PORTCHANNEL",
-		}})
-		table := rowObject(rows.Row{Table: tableACL, Key: name, Fields: map[string]string{
-			"policy_desc": "Sluice", "type": name, "stage": "ingress", "ports": strings.Join(bindPoints(ports, channels), ","),
-		}}, kind.Key)
-		table.Meets = engine.NeedPlacement
-		all = append(all, kind, table)
+	for i, vrf := range vrfs {
+		ports := p.VRFs[vrf]
+		if vrf == "" {
+			ports = p.Ports
+		}
+		for _, v6 := range []bool{false, true} {
+			kind := kindObject(tableOf("", v6))
+			table := redirectTable(tableOf(vrf, v6), &kind, bindPoints(ports, channels))
+			if i == 0 {
+				table.Meets = engine.NeedPlacement
+				all = append(all, kind)
+			}
+			all = append(all, table)
+		}
 	}
 	return all
+}
+
+// kindObject is a type of tables for redirections.
+func kindObject(name string) engine.Object {
+	return rowObject(rows.Row{Table: tableType, Key: name, Fields: map[string]string{
+		"MATCHES": matchesOf[name], "ACTIONS": fieldRedirect + ",COUNTER", "BIND_POINTS": "PORT,PORTCHANNEL",
+	}})
+}
+
+// redirectTable is a table of a type, bound to some points.
+func redirectTable(name string, kind *engine.Object, points []string) engine.Object {
+	return rowObject(rows.Row{Table: tableACL, Key: name, Fields: map[string]string{
+		"policy_desc": "Sluice", "type": rowOf(kind).Key, "stage": "ingress", "ports": strings.Join(points, ","),
+	}}, kind.Key)
 }
 
 // matchesOf are the fields that rules of a table match.

@@ -47,7 +47,11 @@ func (s *Rules) readOperatorRules() (r operatorRules, err error) {
 	if err != nil || len(all) == 0 {
 		return r, err
 	}
-	bound, err := s.appl.Produced(ctx, rows.Row{Table: tableACL, Key: nameTable4}, rows.Row{Table: tableACL, Key: nameTable6})
+	named, err := namesOf(s.appl, tableACL, namesTables)
+	if err != nil {
+		return r, err
+	}
+	bound, err := produced(s.appl, named...)
 	if err != nil {
 		return r, err
 	}

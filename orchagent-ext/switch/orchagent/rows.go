@@ -103,7 +103,7 @@ func (d *Driver) Remove(r *engine.Record) error {
 
 // removeRules removes the rows of an ACL table's rules.
 func (d *Driver) removeRules(table string) error {
-	named, err := rulesOf(d.appl, table)
+	named, err := namesOf(d.appl, tableRule, table+":")
 	if err != nil || len(named) == 0 {
 		return err
 	}

@@ -17,11 +17,38 @@ import (
 	"sluice/yang/rows"
 )
 
-// Names of the tables of redirections, and of their types.
+// Names of the tables of redirections, which are those of their types, too. The tables of a VRF
+// other than the default one have its name after that: its ports have tables of their own, so that
+// a rule never sees packets of another VRF with the same addresses.
 const (
-	nameTable4 = "SLUICE_PLACE4"
-	nameTable6 = "SLUICE_PLACE6"
+	namesTables = "SLUICE_PLACE"
+	nameTable4  = namesTables + "4"
+	nameTable6  = namesTables + "6"
+	beforeVRF   = "_"
 )
+
+// tableOf is the name of the table for flows of a VRF.
+func tableOf(vrf string, v6 bool) string {
+	name := nameTable4
+	if v6 {
+		name = nameTable6
+	}
+	if vrf != "" {
+		name += beforeVRF + vrf
+	}
+	return name
+}
+
+// parseTable reads the name of a table: its VRF, and the name of its type.
+func parseTable(name string) (vrf, kind string, ok bool) {
+	for _, kind := range []string{nameTable4, nameTable6} {
+		after, is := strings.CutPrefix(name, kind)
+		if vrf, named := strings.CutPrefix(after, beforeVRF); is && (after == "" || named && vrf != "") {
+			return vrf, kind, true
+		}
+	}
+	return "", "", false
+}
 
 const (
 	tableNeighbor = "NEIGH_TABLE" // of APPL_DB: INTERFACE:ADDRESS
@@ -161,14 +188,12 @@ func (f *ruled) row(slot int) rows.Row {
 		"L4_SRC_PORT": strconv.Itoa(int(r.SrcPort)), "L4_DST_PORT": strconv.Itoa(roce.UDPPort),
 		fieldRedirect: to.Address.String() + "@" + to.Port,
 	}
-	table := nameTable4
 	if r.Src.Is4() {
 		maps.Copy(fields, map[string]string{"SRC_IP": r.Src.String() + "/32", "DST_IP": r.Dst.String() + "/32", "IP_PROTOCOL": protocolUDP})
 	} else {
-		table = nameTable6
 		maps.Copy(fields, map[string]string{"SRC_IPV6": r.Src.String() + "/128", "DST_IPV6": r.Dst.String() + "/128", "NEXT_HEADER": protocolUDP})
 	}
-	return rows.Row{Table: tableRule, Key: fmt.Sprintf("%s:f%016x%s", table, h.Sum64(), slotNames[slot]), Fields: fields}
+	return rows.Row{Table: tableRule, Key: fmt.Sprintf("%s:f%016x%s", tableOf(r.VRF, r.Src.Is6()), h.Sum64(), slotNames[slot]), Fields: fields}
 }
 
 const fieldRedirect = "REDIRECT_ACTION"
@@ -180,8 +205,14 @@ func parseRule(row rows.Row) (r engine.Redirection, slot int, err error) {
 	if r.To.Address, err = netip.ParseAddr(ip); err != nil {
 		return r, 0, err
 	}
+	table, _, _ := strings.Cut(row.Key, ":")
+	vrf, kind, ok := parseTable(table)
+	if !ok {
+		return r, 0, fmt.Errorf("%s is no row of Sluice", row.Name())
+	}
+	r.VRF = vrf
 	v6 := ""
-	if strings.HasPrefix(row.Key, nameTable6) {
+	if kind == nameTable6 {
 		v6 = "V6"
 	}
 	for name, to := range map[string]*netip.Addr{"SRC_IP" + v6: &r.Src, "DST_IP" + v6: &r.Dst} {

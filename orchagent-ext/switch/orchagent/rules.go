@@ -16,7 +16,7 @@ import (
 )
 
 // Rules are the rows that send flows to next hops, in the tables SLUICE_PLACE4 and
-// SLUICE_PLACE6, which the engine creates. They are known by their names, so a later process
+// SLUICE_PLACE6 and those of VRFs, which the engine creates. They are known by their names, so a later process
 // adopts them without a ledger. No call waits for orchagent: [Rules.Redirect] returns
 // [engine.ErrPending] while orchagent works. Rules are for one goroutine.
 type Rules struct {
@@ -44,7 +44,7 @@ func (d *Driver) Rules() *Rules {
 // Adopt reads the rules that an earlier process left, and returns one for each flow. Of two
 // that a move had it is one that orchagent has taken; the other goes with the next Redirect.
 func (s *Rules) Adopt() ([]engine.Redirection, error) {
-	named, err := rulesOf(s.appl, nameTable4, nameTable6)
+	named, err := namesOf(s.appl, tableRule, namesTables)
 	if err != nil {
 		return nil, err
 	}
@@ -285,11 +285,12 @@ func (s *Rules) statuses(named []rows.Row) (map[string]string, error) {
 // rule without its neighbor is refused and never tried again (AclOrch).
 func (s *Rules) ready(want map[string]*engine.NextHop) (map[string]bool, error) {
 	var keys []string
-	var neighbors []rows.Row
+	var neighbors, tables []rows.Row
 	for key, f := range s.flows {
 		if to := want[key]; to != nil && f.find(*to, inForce, sent) == nil {
 			keys = append(keys, key)
 			neighbors = append(neighbors, rows.Row{Table: tableNeighbor, Key: to.Port + ":" + to.Address.String()})
+			tables = append(tables, rows.Row{Table: statusTables[tableACL], Key: tableOf(f.flow.VRF, f.flow.Src.Is6())})
 		}
 	}
 	if len(keys) == 0 {
@@ -299,17 +300,13 @@ func (s *Rules) ready(want map[string]*engine.NextHop) (map[string]bool, error) 
 	if err != nil {
 		return nil, err
 	}
-	tables, err := get(s.state, rows.Row{Table: statusTables[tableACL], Key: nameTable4}, rows.Row{Table: statusTables[tableACL], Key: nameTable6})
+	states, err := get(s.state, tables...)
 	if err != nil {
 		return nil, err
 	}
 	ready := map[string]bool{}
 	for i, key := range keys {
-		table := tables[0]
-		if s.flows[key].flow.Src.Is6() {
-			table = tables[1]
-		}
-		ready[key] = found[i] != nil && strings.ToLower(table["status"]) == active
+		ready[key] = found[i] != nil && strings.ToLower(states[i]["status"]) == active
 	}
 	return ready, nil
 }

@@ -163,6 +163,42 @@ func TestRulesMatchWhatComesInByPortsOfPlacement(t *testing.T) {
 	}
 }
 
+// Ports of a VRF have tables of their own, so that a rule never sees packets of another VRF with
+// the same addresses. A later process adopts each rule with its VRF.
+func TestRulesOfAVRFAreInATableOfItsPorts(t *testing.T) {
+	p := newRulePlace(t, "202505", orchagenttest.ASIC{})
+	policy := engine.Policy{Placement: &engine.Placement{Ports: []string{"Ethernet0"}, VRFs: map[string][]string{"Vrf_a": {"Ethernet4"}}}}
+	p.reconcile(p.e, policy)
+	one, other := redirection(1, "Ethernet48:10.255.0.1"), redirection(1, "Ethernet52:10.255.0.3")
+	other.VRF = "Vrf_a"
+	if refused := p.settle(one, other); len(refused) > 0 {
+		t.Fatal(refused)
+	}
+	p.is("Ethernet48:10.255.0.1", "Ethernet52:10.255.0.3")
+	for table, ports := range map[string]string{"SLUICE_PLACE4": "Ethernet0", "SLUICE_PLACE4_Vrf_a": "PortChannel1", "SLUICE_PLACE6_Vrf_a": "PortChannel1"} {
+		if got := p.orchagent.Fields("ACL_TABLE", table)["ports"]; got != ports {
+			t.Errorf("%s is bound to %q, want %q", table, got, ports)
+		}
+	}
+	p.rules = p.d.Rules()
+	if adopted, err := p.rules.Adopt(); err != nil || len(adopted) != 2 || !slices.Contains(adopted, one) || !slices.Contains(adopted, other) {
+		t.Fatalf("adopted %v, %v", adopted, err)
+	}
+	// After a reboot that empties the ledger the tables are adopted, too.
+	clear(p.ledger.rows)
+	p.e = p.engine(p.driver())
+	if out := p.reconcile(p.e, policy); len(out.Problems) > 0 {
+		t.Errorf("tables that were there: %v", out.Problems)
+	}
+	policy.Placement.VRFs = nil
+	p.reconcile(p.e, policy)
+	p.until("the rule goes with the table of its VRF", func() bool { return slices.Equal(p.to(), []string{"Ethernet48:10.255.0.1"}) })
+	p.settle(one)
+	if p.reconcile(p.e, engine.Policy{}); p.orchagent.Fields("ACL_TABLE", "SLUICE_PLACE4_Vrf_a") != nil {
+		t.Error("the table of the VRF is left")
+	}
+}
+
 // orchagent makes the changes that wait in the order of their names: rules to a dead link would
 // wait behind others.
 func TestRulesThatGoAreHandedOverAlone(t *testing.T) {
@@ -259,7 +295,7 @@ func TestFullTableRefusesRules(t *testing.T) {
 	if refused := p.settle(want); !errors.Is(refused[want.Key()], engine.ErrRefused) {
 		t.Errorf("refused %v: want that there is no room", refused)
 	}
-	if left, err := rulesOf(p.appl, nameTable4); err != nil || len(left) > 0 {
+	if left, err := namesOf(p.appl, tableRule, nameTable4+":"); err != nil || len(left) > 0 {
 		t.Errorf("rows that were refused are left: %v, %v", left, err)
 	}
 	p.orchagent.Allow(row)
@@ -314,7 +350,7 @@ func TestRulesOfAnEarlierProcessAreAdopted(t *testing.T) {
 	}
 	p.reconcile(p.e, engine.Policy{})
 	p.until("the rules go with their table", func() bool { return len(p.to()) == 0 })
-	if left, err := rulesOf(p.appl, nameTable4, nameTable6); err != nil || len(left) > 0 {
+	if left, err := namesOf(p.appl, tableRule, namesTables); err != nil || len(left) > 0 {
 		t.Errorf("rows are left: %v, %v", left, err)
 	}
 }

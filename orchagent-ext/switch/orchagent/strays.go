@@ -29,12 +29,22 @@ func (d *Driver) Strays(existing map[string]*engine.Record, _ map[engine.ID]bool
 		needs = []string{mirror.Key}
 	}
 	objects := append(copyObjects(&engine.Export{Ports: list(table["ports"])}, nil, needs), mirror)
-	for _, name := range []string{nameTable4, nameTable6} {
-		there, err := d.read(rows.Row{Table: tableACL, Key: name})
-		if err != nil {
-			return 0, err
+	for _, v6 := range []bool{false, true} {
+		objects = append(objects, kindObject(tableOf("", v6)))
+	}
+	named, err := namesOf(d.appl, tableACL, namesTables)
+	if err != nil {
+		return 0, err
+	}
+	tables, err := produced(d.appl, named...)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range tables {
+		if _, name, ok := parseTable(row.Key); ok {
+			kind := kindObject(name)
+			objects = append(objects, redirectTable(row.Key, &kind, list(row.Fields["ports"])))
 		}
-		objects = append(objects, redirectObjects([]string{name}, list(there["ports"]), nil)...)
 	}
 	n, err := d.strayFields(existing)
 	if err != nil {

@@ -81,26 +81,25 @@ func produce(appl *sonicdb.DB, changes ...sonicdb.Change) error {
 	return appl.Produce(ctx, changes...)
 }
 
-// rulesOf are the names of the rules of ACL tables, those included that wait to be taken.
-func rulesOf(appl *sonicdb.DB, tables ...string) (named []rows.Row, err error) {
+// namesOf are the names of the rows of a table of APPL_DB whose keys begin with a prefix, those
+// included that wait to be taken. Keys of rules are TABLE:RULE.
+func namesOf(appl *sonicdb.DB, table, prefix string) (named []rows.Row, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
-	waits, err := appl.Waiting(ctx, tableRule)
+	waits, err := appl.Waiting(ctx, table)
 	if err != nil {
 		return nil, err
 	}
-	for _, table := range tables {
-		there, err := appl.ReadKeys(ctx, tableRule, table+":")
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range there {
-			waits[r.Key] = true
-		}
+	there, err := appl.ReadKeys(ctx, table, prefix)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range there {
+		waits[r.Key] = true
 	}
 	for _, key := range slices.Sorted(maps.Keys(waits)) {
-		if table, _, _ := strings.Cut(key, ":"); slices.Contains(tables, table) {
-			named = append(named, rows.Row{Table: tableRule, Key: key})
+		if strings.HasPrefix(key, prefix) {
+			named = append(named, rows.Row{Table: table, Key: key})
 		}
 	}
 	return named, nil
