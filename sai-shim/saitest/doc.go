@@ -32,21 +32,21 @@
 //	HIDE         unsupported attributes, by their full names, with blanks between
 //	DROP         attributes that it takes and drops
 //	ROUTER       it has the ACL action REDIRECT
-//	GROUPED      its ports take no ACL table, but groups
-//	MISSING      status of calls of an object that does not exist; default -7, ITEM_NOT_FOUND
-//	UNSET        status of reading an attribute that was never set; not given: it is read as 0
-//	DEFAULT_HASH the id that ECMP_HASH of the switch has before it is set; of no object
+//	GROUPED      its ports take groups of ACL tables alone
+//	MISSING      status of calls of an object that is missing; default -7, ITEM_NOT_FOUND
+//	UNSET        status of reading an attribute that is still unset; left out: it is read as 0
+//	DEFAULT_HASH the id that ECMP_HASH of the switch has before it is set; no object has it
 //	OWNER        a file: the objects outlive the process, and are those of all processes that name it, as of a
 //	             library that another process serves
-//	ITERATOR     it reads the whole profile, with *variable NULL before each call, and fails where that never ends
+//	ITERATOR     it reads the whole profile, with *variable NULL before each call, and fails where that is endless
 //	COUNTLESS    sai_get_object_key leaves the count as it is given
-//	CAN          numbers of attributes that it supports without knowing them: 0x10000055
+//	CAN          numbers of attributes that it supports though they are unknown to it: 0x10000055
 //	HASH_FIELDS  native hash fields that it supports, by number; default: those that Sluice uses
 //	VERSION      its version of SAI as sai_query_api_version tells it; default 11800
 //	PACKETS      "COUNT SIZE": packets that it gives to the CPU whenever an ACL is bound to a port, from that
 //	             port, marked with the last user-defined trap. Each is its number (4 octets, network byte
 //	             order, across all) and octets that count up from there
-//	EXTENSION    version of Sluice's extension that it has; default 2; 0: it does not answer the handshake
+//	EXTENSION    version of Sluice's extension that it has; default 2; 0: it leaves the handshake unanswered
 //	EVENTS       how many flow events it raises whenever FLOW_MONITOR_HIGH of a queue is set: event n is of
 //	             flow n+1, and its members count up from n
 //

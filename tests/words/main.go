@@ -3,52 +3,38 @@
 package main
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
+	"slices"
 	"strings"
 )
 
-// list is the file of debts, from the root of the source.
-const list = "tests/words/debts.txt"
-
+// main checks the tracked Go files below the folder in which it runs, the root of the source.
 func main() {
-	update := flag.Bool("update", false, "lower the densities of "+list+" to those of today")
-	flag.Parse()
-	if err := run(*update); err != nil {
+	packages, err := count()
+	if excess := check(packages); err == nil && len(excess) > 0 {
+		err = fmt.Errorf("%s\nwrite what a function returns or does", strings.Join(excess, "\n"))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// run checks the tracked Go files below the folder in which it runs, the root of the
-// source; with update it first lowers the list of debts.
-func run(update bool) error {
-	packages, err := count()
-	if err != nil {
-		return err
-	}
-	text, err := os.ReadFile(list)
-	if err != nil {
-		return err
-	}
-	d, err := parseDebts(bytes.NewReader(text))
-	if err != nil {
-		return fmt.Errorf("%s: %w", list, err)
-	}
-	if update {
-		d = d.shrink(packages)
-		if err := os.WriteFile(list, []byte(d.String()), 0o644); err != nil { //nolint:gosec // a file of the source
-			return err
+// check returns a line for each kind of word of which a package has more than the bar, in the
+// order of folders.
+func check(packages map[string]tally) (excess []string) {
+	for _, folder := range slices.Sorted(maps.Keys(packages)) {
+		for k := range kinds {
+			if is := packages[folder].density(k); is > bars[k] {
+				excess = append(excess, fmt.Sprintf("%s: %s: %.1f per 1000 words of comments, at most %g are allowed", folder, names[k], is, bars[k]))
+			}
 		}
 	}
-	if excess := d.check(packages); len(excess) > 0 {
-		return fmt.Errorf("%s\nwrite what a function returns or does", strings.Join(excess, "\n"))
-	}
-	return nil
+	return excess
 }
 
 // count returns the tally of each folder of tracked Go files but tests.

@@ -26,29 +26,10 @@ func TestTallyCountsWordsOfCommentLinesOnly(t *testing.T) {
 // of is a tally of 1000 words, with n of each kind.
 func of(n int) tally { return tally{words: 1000, of: [kinds]int{n, n, n}} }
 
-func TestCheckFindsDensitiesAboveBarAndDebt(t *testing.T) {
-	packages := map[string]tally{"clean": of(2), "owes": of(20), "worse": of(21), "short": {words: 2, of: [kinds]int{1, 0, 1}}}
-	d := debts{"owes": {20, 20, 20}, "worse": {20, 30, 0}}
-	excess := d.check(packages)
-	if len(excess) != 2 || !strings.HasPrefix(excess[0], "worse: what: 21.0 ") || !strings.HasPrefix(excess[1], "worse: negations: 21.0 ") {
+func TestCheckFindsDensitiesAboveTheBar(t *testing.T) {
+	packages := map[string]tally{"clean": of(2), "above": of(9), "short": {words: 2, of: [kinds]int{1, 0, 1}}}
+	excess := check(packages)
+	if len(excess) != 2 || !strings.HasPrefix(excess[0], "above: what: 9.0 ") || !strings.HasPrefix(excess[1], "above: tell and say: 9.0 ") {
 		t.Errorf("excess: %q", excess)
-	}
-}
-
-func TestShrinkOnlyLowersDebts(t *testing.T) {
-	packages := map[string]tally{"new": of(30), "paid": of(1), "better": of(10), "worse": of(40)}
-	d, err := parseDebts(strings.NewReader("# comment\npaid 9 9 20\nbetter 12 9 20\nworse 30 30 30 # late\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rows, _ := strings.Cut(d.shrink(packages).String(), "lowers.\n")
-	if want := "better 10 9 0\nworse 30 30 30\n"; rows != want {
-		t.Errorf("debts:\n%swant:\n%s", rows, want)
-	}
-}
-
-func TestParseDebtsRejectsRowWithTooFewNumbers(t *testing.T) {
-	if _, err := parseDebts(strings.NewReader("folder 1 2\n")); err == nil {
-		t.Error("a row with two numbers is accepted")
 	}
 }

@@ -78,7 +78,7 @@ type listeners struct {
 	log      *slog.Logger
 }
 
-// open opens what the options name.
+// open opens the databases and listeners that the options name.
 func open(o *options, s *server.Server, log *slog.Logger) (*listeners, error) {
 	p := &listeners{options: o, server: s, health: health.NewServer(), requests: sessions.NewRequests(max(requestsAtOnce*o.maxMessage, fewestOctets)), log: log}
 	if o.socket != "" {

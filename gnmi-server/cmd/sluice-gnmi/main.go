@@ -105,7 +105,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	return o, o.check()
 }
 
-// check checks what flags mean together.
+// check returns the error of flags that exclude each other.
 func (o *options) check() error {
 	switch {
 	case (o.cert == "") != (o.key == ""):

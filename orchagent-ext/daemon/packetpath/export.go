@@ -41,7 +41,7 @@ func registry(s *config.Snapshot) ipfix.Registry {
 	return ipfix.Registry{IDs: [8]uint16(s.IPFIX.ElementIds)} // the model asks for eight
 }
 
-// exporterSettings are the settings of the exporter. The zero value wants none.
+// exporterSettings are the settings of the exporter. With the zero value it is off.
 type exporterSettings struct {
 	registry   ipfix.Registry
 	domain     uint32
@@ -81,7 +81,7 @@ func collectors(s *config.Snapshot) []ipfix.Collector {
 // exporter is the exporter while it runs.
 type exporter struct {
 	*ipfix.Exporter
-	ignored *ipfix.Ignored // counts of packets that are not metered
+	ignored *ipfix.Ignored // counts of packets that are left out
 }
 
 // newExporter returns an exporter. The error names the collector and its setting.

@@ -33,7 +33,7 @@ func healthOf(s *config.Snapshot, rate uint32, c engine.Choices, opened engine.C
 }
 
 // health adds the health of connections to the rows of flows, and rows of the heaviest flows
-// without an entry.
+// that lack an entry.
 func (r *reader) health(known []*telemetry.Flow, port func(number uint64) string) []*telemetry.Flow {
 	report := r.Report()
 	if report == nil {

@@ -29,15 +29,15 @@ type Environment struct {
 }
 
 // Path is the packet path, which runs while packets are wanted of the CPU, and the exporter,
-// which runs while there is a collector. The zero value runs neither. It is for one
+// which runs while there is a collector. In the zero value both are off. It is for one
 // goroutine.
 type Path struct {
 	reader    task.Child[readerSettings, *reader]
 	exporter  task.Child[exporterSettings, *exporter]
-	exportErr error // why no exporter runs although one is configured
+	exportErr error // why the exporter is off although one is configured
 }
 
-// Settings are the settings of a path. The zero value wants neither reader nor exporter.
+// Settings are the settings of a path. With the zero value reader and exporter are off.
 type Settings struct {
 	reader   readerSettings
 	exporter exporterSettings
@@ -47,7 +47,7 @@ type Settings struct {
 // opened is how many packets the switch was to give to the CPU when it was opened.
 func SettingsOf(s *config.Snapshot, p engine.Policy, c engine.Choices, opened engine.CPU) (w Settings) {
 	if c.Method(engine.NeedExport) == engine.None {
-		p.Export = nil // without samples, records would lack flows at random
+		p.Export = nil // lost samples would make records lack flows at random
 	}
 	if p.Export != nil && policy.Exports(s) {
 		w.exporter = exporterSettingsOf(s, p.Export.Rate)
@@ -80,7 +80,7 @@ func (p *Path) Stop() {
 	p.exporter.Stop()
 }
 
-// NewFlows returns the channel of new flows; nil while no reader runs.
+// NewFlows returns the channel of new flows; nil while the reader is off.
 func (p *Path) NewFlows() <-chan packetio.NewFlow {
 	if !p.reader.Runs() {
 		return nil
@@ -88,7 +88,7 @@ func (p *Path) NewFlows() <-chan packetio.NewFlow {
 	return p.reader.Task().News()
 }
 
-// Samples returns the channel of packets for placement; nil while no reader runs or no flow is
+// Samples returns the channel of packets for placement; nil while the reader is off or no flow is
 // redirected.
 func (p *Path) Samples() <-chan packetio.Sample {
 	if !p.reader.Runs() {
@@ -141,7 +141,7 @@ func (p *Path) Collectors() (all []ygot.GoStruct) {
 }
 
 // Health adds the health of connections to the rows of flows, and rows of the heaviest flows
-// that have none. port returns the name of a port by its number in frames.
+// that lack one. port returns the name of a port by its number in frames.
 func (p *Path) Health(known []*telemetry.Flow, port func(number uint64) string) []*telemetry.Flow {
 	if !p.reader.Runs() {
 		return known

@@ -14,7 +14,7 @@ import (
 	"sluice/yang/model"
 )
 
-// readerSettings are the settings of the packet path. The zero value wants none.
+// readerSettings are the settings of the packet path. With the zero value it is off.
 type readerSettings struct {
 	labels, exports, redirects bool     // its purposes
 	learns                     learning // likewise
@@ -61,13 +61,13 @@ func readerSettingsOf(s *config.Snapshot, p engine.Policy, c engine.Choices, ope
 	return r.needed()
 }
 
-// withoutExport returns the settings of a reader whose flows go to no exporter.
+// withoutExport returns the settings of a reader that exports nothing.
 func (r readerSettings) withoutExport() readerSettings {
 	r.exports, r.meter, r.rate, r.idle, r.health, r.healthRecord, r.biflow = false, ipfix.MeterConfig{}, 0, 0, packetio.Health{}, false, false
 	return r.needed()
 }
 
-// needed returns the zero value where the settings have no purpose.
+// needed returns the zero value where the settings lack a purpose.
 func (r readerSettings) needed() readerSettings {
 	if !r.labels && !r.learns.on && !r.exports && !r.redirects && !r.learns.watches {
 		return readerSettings{}

@@ -18,7 +18,7 @@ func Etcd(c *config.Global) etcd.Config {
 	}
 }
 
-// EtcdAccess is the part of a connection to etcd that no row can set: which files are read,
+// EtcdAccess is the part of a connection to etcd that rows leave alone: which files are read,
 // and whether a password may be sent without TLS.
 type EtcdAccess struct {
 	Read, ReadPassword func(leaf, path string) ([]byte, error)

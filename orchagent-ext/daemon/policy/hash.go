@@ -11,12 +11,12 @@ import (
 )
 
 var hostname = sync.OnceValue(func() string {
-	name, _ := os.Hostname() // "": the router ids tell switches apart
+	name, _ := os.Hostname() // "": router ids distinguish switches
 	return name
 })
 
-// HashSeed is the seed of ECMP's hash: as the row says, or else one that other switches
-// hardly have: with equal seeds on tiers, what a leaf chooses makes the next tier choose
+// HashSeed is the seed of ECMP's hash: that of the row, or else one that other switches
+// hardly have: with equal seeds on tiers, the choice of a leaf makes the next tier choose
 // alike. 0: it stays as it is.
 func HashSeed(s *config.Snapshot) uint32 {
 	switch {
@@ -28,7 +28,7 @@ func HashSeed(s *config.Snapshot) uint32 {
 	return max(1, crc32.ChecksumIEEE([]byte(hostname()+"|"+Value(s.Global.RouterId)+"|"+Value(s.Global.RouterIdV6))))
 }
 
-// LeafName is what other leaves call this switch.
+// LeafName is the name of this switch among the leaves.
 func LeafName(s *config.Snapshot) string {
 	if s.Hostname != "" {
 		return s.Hostname

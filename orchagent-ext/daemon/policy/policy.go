@@ -16,8 +16,8 @@ import (
 // hashField is how SONiC's SWITCH_HASH names the flow label.
 const hashField = "IPV6_FLOW_LABEL"
 
-// Of is what the configuration asks of the switch: nothing, while the kill
-// switch is set.
+// Of returns the policy of a configuration for the switch. It is empty while the kill switch is
+// set.
 func Of(s *config.Snapshot) engine.Policy {
 	p := engine.Policy{
 		FlowCapacity: *s.Global.FlowCapacity, ManageHash: *s.FlowLabel.ManageSwitchHash,
@@ -31,7 +31,7 @@ func Of(s *config.Snapshot) engine.Policy {
 		p.Export = learnFrom(s)
 	}
 	if Exports(s) {
-		// Acknowledgements are sampled as all packets are: collectors are told one rate.
+		// Acknowledgements are sampled as all packets are: collectors get one rate.
 		p.Export = &engine.Export{Rate: Value(s.IPFIX.SamplingRate), CM: Learns(s), Ports: slices.Sorted(maps.Keys(s.Resolve()))}
 	}
 	p.Placement = placementPolicy(s)
@@ -56,7 +56,7 @@ func Of(s *config.Snapshot) engine.Policy {
 	return p
 }
 
-// Warnings are what the operator should know of a configuration in force.
+// Warnings returns warnings to the operator about a configuration in force.
 func Warnings(s *config.Snapshot, p engine.Policy, o engine.Outcome) []string {
 	w := slices.Concat(o.Problems, o.Left)
 	if Value(s.Global.EtcdAllowPlaintext) {
@@ -95,7 +95,7 @@ func Warnings(s *config.Snapshot, p engine.Policy, o engine.Outcome) []string {
 	return w
 }
 
-// IPv4 says what becomes of RoCEv2 over IPv4, which has no flow label.
+// IPv4 returns how RoCEv2 over IPv4 is treated, which lacks a flow label.
 func IPv4(r engine.Method) string {
 	if r == engine.Hash || r == engine.UDFHash {
 		return "spread by the hash of the destination queue pair"
@@ -111,13 +111,13 @@ const (
 	LearnAnswers  = 16
 )
 
-// learnFrom is what the switch is asked to send to the CPU for that. Estimates of flows in queues
+// learnFrom returns the packets that the switch is to send to the CPU for that. Estimates of flows in queues
 // go by samples that are by chance.
 func learnFrom(s *config.Snapshot) *engine.Export {
 	return &engine.Export{Rate: LearnSampling, CM: true, Answers: LearnAnswers, First: Watches(s) == 0, Ports: slices.Sorted(maps.Keys(s.Resolve()))}
 }
 
-// placementPolicy is what placement asks of the switch; nil: nothing.
+// placementPolicy returns the part of placement; nil where it is off.
 func placementPolicy(s *config.Snapshot) *engine.Placement {
 	if !Places(s) {
 		return nil

@@ -16,14 +16,14 @@ import (
 	"sluice/orchagent-ext/db/sonicdb"
 )
 
-// Why a claim fails: another process has what is claimed.
+// Reasons for which a claim fails: another process has the switch or the databases.
 var (
 	errRunning     = errors.New("another sluiced runs")
 	errChecking    = errors.New("a sai-check runs in this network namespace: it takes the switch for itself until it ends")
 	errSwitchTaken = errors.New("a sluiced or another sai-check runs in this network namespace: end it first")
 )
 
-// LockFolder is where the locks are, unless the command line says otherwise.
+// LockFolder is where the locks are, unless the command line has another one.
 const LockFolder = "/run/sluiced"
 
 // claim makes this process the only sluiced of these databases in its network

@@ -26,8 +26,8 @@ import (
 	"sluice/yang/text"
 )
 
-// dryRun prints the steps from the objects that STATE_DB has to what CONFIG_DB asks
-// for. It touches no switch and writes nothing.
+// dryRun prints the steps from the objects that STATE_DB has to those that CONFIG_DB asks
+// for. It only reads.
 func dryRun(ctx context.Context, o *Options, databases *sonicdb.Databases, out io.Writer) error {
 	configRows, err := read(ctx, databases, "CONFIG_DB", config.Tables()...)
 	if err != nil {
@@ -102,8 +102,8 @@ func dryRun(ctx context.Context, o *Options, databases *sonicdb.Databases, out i
 	return err
 }
 
-// recorded is what the ledger has, the last method that was chosen ("": none), and the
-// rows in force of which CONFIG_DB has other versions. What sluiced did not write is
+// recorded is what the ledger has, the last method that was chosen ("": first use), and the
+// rows in force of which CONFIG_DB has other versions. A row that sluiced did not write is
 // left out.
 func recorded(stateRows []sonicdb.Change) (existing map[string]*engine.Record, last engine.Method, good []rows.Row) {
 	existing = map[string]*engine.Record{}
@@ -134,8 +134,8 @@ func hashesAsThere(want []engine.Object, existing map[string]*engine.Record) {
 	}
 }
 
-// wantedRows are the rows that the driver orchagent would write, by what
-// orchagent says now that the switch can do. No method: the best.
+// wantedRows are the rows that the driver orchagent would write, by the
+// abilities of the switch that orchagent reports now. No method: the best.
 func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *config.Snapshot, method engine.Method) (engine.Method, []engine.Object, error) {
 	d, err := orchagent.New(ctx, databases, orchagent.Options{})
 	if err != nil {

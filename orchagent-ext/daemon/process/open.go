@@ -82,7 +82,7 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 	return &loop.Switch{Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, FlowControl: sw}, nil
 }
 
-// libraryUse says what a library is opened for.
+// libraryUse is the purpose for which a library is opened.
 type libraryUse struct {
 	ports             []engine.Port
 	cpuRate, cpuBurst uint32 // packets a second, packets
@@ -139,12 +139,12 @@ func portList(ports []engine.Port) string {
 	return strings.Join(words, " ")
 }
 
-// present are the ports that are netdevs of this network namespace; which says what
+// present are the ports that are netdevs of this network namespace; which has the reason that
 // these are.
 func present(ports []engine.Port) (there []engine.Port, which string) {
 	netdevs, err := net.Interfaces()
 	if err != nil {
-		return ports, "" // the library says what is wrong
+		return ports, "" // the library reports the fault
 	}
 	index := map[string]int{}
 	for _, n := range netdevs {
@@ -196,7 +196,7 @@ func (s *switched) PortsChanged() bool {
 	return now != s.opened
 }
 
-// Expect implements [loop.Hardware]: each packet says why it comes.
+// Expect implements [loop.Hardware]: each packet has its reason.
 func (s *switched) Expect(engine.Policy, engine.Choices) {}
 
 // RingFull returns the packets that found the ring full.

@@ -39,7 +39,7 @@ func (o *opener) openRows() (*loop.Switch, error) {
 	return &loop.Switch{Driver: s, Source: netdev, Hardware: s, Rules: driver.Rules()}, nil
 }
 
-// PortsChanged implements [loop.Hardware]: rows say what ports there are.
+// PortsChanged implements [loop.Hardware]: rows have the ports.
 func (s *rowSwitch) PortsChanged() bool { return false }
 
 // SetPorts implements [loop.Hardware].
@@ -68,7 +68,7 @@ func (s *rowSwitch) Probe() (engine.Abilities, engine.Features, error) {
 }
 
 // Expect implements [loop.Hardware]. Where sFlow samples, its samples do not come by
-// the netdevs, and what is copied does; a mirror session's samples come there beside
+// the netdevs, and copies do; a mirror session's samples come there beside
 // the copies.
 func (s *rowSwitch) Expect(p engine.Policy, c engine.Choices) {
 	s.rate = 0
@@ -138,7 +138,7 @@ func (s *rowSwitch) ReadQueues(queues []statistics.Object) ([]*telemetry.QueueSt
 	return all, nil
 }
 
-// CPUDiscards implements [loop.Hardware]: orchagent counts what its switch drops.
+// CPUDiscards implements [loop.Hardware]: orchagent counts the drops of its switch.
 func (s *rowSwitch) CPUDiscards() *uint64 { return nil }
 
 // Close closes the driver and the source of packets.

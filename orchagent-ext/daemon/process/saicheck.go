@@ -28,7 +28,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// saiCheck does what an order says.
+// saiCheck carries out an order.
 func saiCheck(ctx context.Context, o *Options, in io.Reader, out, stderr io.Writer) error {
 	var order saicheck.Order
 	if err := json.NewDecoder(in).Decode(&order); err != nil {
@@ -126,7 +126,7 @@ func (o *Options) consult(ctx context.Context, port *engine.Port) error {
 	return nil
 }
 
-// policiesOf are what an operator's rows, with the defaults of all others, ask of the
+// policiesOf are the policies of an operator's rows, with the defaults of all others, for the
 // switch on a port, for each need alone.
 func policiesOf(port string, use *libraryUse) (map[engine.Need]engine.Policy, error) {
 	row := func(table, key string, fields ...string) sonicdb.Change {

@@ -54,7 +54,7 @@ func forgetWarm(file string) error {
 }
 
 // Close implements [loop.Hardware]. The library prepares a warm restart, where the profile
-// says which file it writes.
+// names the file that it writes.
 func (s *switched) Close() error {
 	if s.warm {
 		if err := s.LeaveWarm(); err != nil {

@@ -16,10 +16,10 @@ import (
 	"sluice/yang/rows"
 )
 
-// IDs are the Stream IDs of the flows that are shown. The zero value gives none. It is for
+// IDs are the Stream IDs of the flows that are shown. With the zero value they are off. It is for
 // one goroutine.
 type IDs struct {
-	scope      scope    // nil: no flow is to have one
+	scope      scope    // nil: Stream IDs are off
 	settings   Settings // of the scope
 	global     task.Child[Settings, *globalTask]
 	flows      map[flow.Key]*streamFlow
@@ -30,18 +30,18 @@ type IDs struct {
 
 // Counts counts Stream IDs, of the flows of SLUICE_FLOW.
 type Counts struct {
-	Flows, Waiting uint64 // that have an id now, that are to have one and have none
+	Flows, Waiting uint64 // that have an id now, that wait for one
 	Conflicts      uint64 // of those with an id: whose id another flow has, too
 
-	Allocated, Changed, Failed uint64 // flows that got an id, another one, none since all are in use
+	Allocated, Changed, Failed uint64 // flows that got an id, another one, and that wait since all are in use
 	LeasesLost                 uint64 // in etcd
 }
 
-// streamFlow is a flow that is shown, or that keeps its id though it is not.
+// streamFlow is a flow that is shown, or that was and keeps its id.
 type streamFlow struct {
-	id     uint16 // 0: none now
+	id     uint16 // 0: it waits for one
 	last   uint16 // the one it had last
-	failed bool   // that there is none for it was counted
+	failed bool   // its failure was counted
 }
 
 // scope is where ids come from.
@@ -51,11 +51,11 @@ type scope interface {
 	want(k flow.Key) (uint16, error)
 	release(k flow.Key)
 
-	// keeps reports whether a flow keeps its ID as long as it has an entry, shown or not.
+	// keeps reports whether a flow keeps its ID as long as it has an entry, also one that is hidden.
 	keeps() bool
 
 	name() string // as SLUICE_STATE has it
-	// err returns why no flow has an ID; nil: flows have.
+	// err returns why all flows lack an ID; nil: flows have.
 	err() error
 	// lost counts leases that were lost.
 	lost() uint64
@@ -83,7 +83,7 @@ func (s *IDs) use(settings Settings, begin func(have map[flow.Key]*streamFlow) s
 // Counts returns the counters.
 func (s *IDs) Counts() Counts { return s.stats }
 
-// Describe adds the scope that gives IDs to a report, and the reason where none does.
+// Describe adds the scope that gives IDs to a report, or the reason for which they lack one.
 func (s *IDs) Describe(r *status.Report) {
 	name, why := s.name()
 	if name == "" {
@@ -173,7 +173,7 @@ func (s *IDs) look(k flow.Key) {
 	}
 }
 
-// ID returns the ID of a flow that is shown; 0 where it has none.
+// ID returns the ID of a flow that is shown; 0 where it lacks one.
 func (s *IDs) ID(f engine.FlowEntry) uint16 {
 	if known := s.flows[streamKey(f)]; known != nil && f.Src.Is6() {
 		return known.id

@@ -19,10 +19,10 @@ import (
 // errNoPort is the reason against IDs by 5-tuple in scopes that need the source port.
 var errNoPort = errors.New("classification is 5-tuple, and the source port of a flow is not known here: stream_id_scope must be hash, or classification flow-label")
 
-// Settings are the settings of a scope. The zero value is no scope.
+// Settings are the settings of a scope. The zero value is that of Stream IDs that are off.
 type Settings struct {
 	scope     model.E_SonicSluice_SonicSluice_SLUICE_Global_StreamIdScope
-	fiveTuple bool        // flows are told apart by their source ports: no scope but hash can give IDs
+	fiveTuple bool        // source ports distinguish flows: the scope hash alone can give IDs
 	seed      uint32      // of the scopes hash and global
 	etcd      etcd.Config // of scope global
 }
@@ -70,7 +70,7 @@ func (s *IDs) Reconcile(ctx context.Context, g task.Group, want Settings, access
 	s.remembered = nil // IDs that are given from now on differ
 }
 
-// noScope gives no ids.
+// noScope is that of Stream IDs that are off.
 type noScope struct{ why error }
 
 // want implements scope.

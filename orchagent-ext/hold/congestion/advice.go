@@ -44,7 +44,7 @@ const (
 )
 
 // Follow takes the rate in Mbit/s at which the flow arrived in an interval, and reports
-// whether its sender follows what it was told. A sender who was told nothing follows.
+// whether its sender follows its last advice. A sender without advice counts as one that follows.
 // It is to be called each interval.
 func (a *Advice) Follow(now int64, came uint32, p *Pace) bool {
 	told := float64(a.Rate(now, p))

@@ -15,7 +15,7 @@ const (
 	Nothing Signal = iota
 	Alarm          // the depth is at the larger of 80 % of the high-water mark and the low one: a warning
 	Stop           // it is above the high-water mark
-	Hold           // it is between the marks after Stop, and what was said ends soon
+	Hold           // it is between the marks after Stop, and the last message ends soon
 	Resume         // it is below the low-water mark after Stop
 )
 

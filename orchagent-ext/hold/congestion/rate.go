@@ -23,7 +23,7 @@ type Measured struct {
 	Flows int           // flows that have octets in the queue, this one included; 0 counts as 1
 	Delay time.Duration // that packets waited
 	Lost  bool          // whether the queue dropped packets of the flow
-	Told  uint32        // Mbit/s that its sender was told last and that holds; 0: none
+	Told  uint32        // Mbit/s of the last advice to its sender, while that holds; 0: none
 	Fair  uint32        // Mbit/s, at which each of the flows would leave if all got the same; 0: not known
 	Most  uint32        // Mbit/s, at which the largest of them arrives, averaged
 }
