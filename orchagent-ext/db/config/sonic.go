@@ -102,7 +102,7 @@ func (s *Snapshot) sonic(tables map[string]map[string]rows.Row) {
 	}
 }
 
-// SeveralVRFs stands for the VRFs of a port whose packets belong to one or another, by their VLAN.
+// SeveralVRFs is the VRF of a port whose packets belong to one or another, by their VLAN.
 const SeveralVRFs = "*"
 
 // vrfs returns the VRF of each port that packets of another one than the default come in by: its

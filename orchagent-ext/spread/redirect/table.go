@@ -107,6 +107,14 @@ const leastIdle = 5 * time.Millisecond
 // refusalTime is how long a flow that the switch refused stays by hash.
 const refusalTime = 10 * time.Second
 
+// A rule has no effect where so many samples in a row left by another member, and it was decided so
+// long ago. orchagent reports a rule active that the ASIC refused with SAI_STATUS_ITEM_ALREADY_EXISTS
+// (AclRule::createRule).
+const (
+	astraySamples = 32
+	astrayTime    = 10 * time.Second
+)
+
 // followed is one flow. Amounts decay together, with the table's clock.
 type followed struct {
 	flow   Flow
@@ -116,6 +124,8 @@ type followed struct {
 	count  float64 // of samples, decayed
 	hash   int     // member that it has by hash; -1: not seen yet
 	rule   int     // member that its rule sends it to; -1: it has none
+	ruled  int64   // ns, when that was decided
+	astray int     // samples since the last one that left by that member
 	first  int64   // ns, of its first sample
 	last   int64   // ns, of its last sample
 	gap    float64 // ns between samples while it sends, averaged; 0: not known
@@ -166,6 +176,7 @@ type Counts struct {
 	Refused    uint64 // rules that the switch refused
 	Unfollowed uint64 // samples of flows that found no room
 	Foreign    uint64 // samples that left by a port outside the group
+	Astray     uint64 // rules that had no effect
 }
 
 // New returns a table without members.
@@ -239,6 +250,10 @@ func (t *Table) Sample(flow Flow, port uint64, link string, octets int, now int6
 		t.counts.Foreign++
 	case f.rule < 0:
 		f.hash = m
+	case f.rule == m:
+		f.astray = 0
+	default:
+		f.astray++
 	}
 }
 
@@ -307,14 +322,19 @@ func (t *Table) Decide(now int64, n int) (changed bool) {
 // for less is removed.
 const worthless = 0.001
 
-// forget drops flows that were not seen for long, with their rules, and the rules of flows
-// that send next to nothing.
+// forget drops flows that were not seen for long, with their rules, the rules of flows that send
+// next to nothing, and rules without effect.
 func (t *Table) forget(now int64) (changed bool) {
 	_, sum := t.loads()
 	least := worthless * t.mean(sum)
 	for key, f := range t.flows {
 		if f.rule >= 0 && t.isHeld(f) {
 			continue
+		}
+		if f.rule >= 0 && f.astray >= astraySamples && now-f.ruled > int64(astrayTime) {
+			t.counts.Astray++
+			t.Refused(key, false, now)
+			changed = true
 		}
 		if f.rule >= 0 && f.octets < least && f.idle(now) {
 			f.rule, changed = -1, true
@@ -494,6 +514,7 @@ func (t *Table) carry(m move, now int64) {
 		t.counts.Unsafe++
 	}
 	f.cool, f.denied = now+int64(t.cfg.Settle)/2, false
+	f.ruled, f.astray = now, 0
 	if f.rule = m.to; m.to == f.hash {
 		f.rule = -1
 	}
@@ -518,7 +539,7 @@ func (t *Table) Adopt(flow Flow, member string, now int64) {
 	if _, rules := t.used(); m < 0 || t.flows[flow] != nil || rules >= t.cfg.Rules || loads[m].rules >= t.cfg.PerLink {
 		return
 	}
-	t.flows[flow] = &followed{flow: flow, hash: -1, rule: m, first: now, last: now}
+	t.flows[flow] = &followed{flow: flow, hash: -1, rule: m, ruled: now, first: now, last: now}
 }
 
 // Refused records that the switch has no entry for a flow: it is by hash for some time. full:

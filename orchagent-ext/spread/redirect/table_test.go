@@ -233,3 +233,36 @@ func TestTableMakesHardlyMoreRulesThanEvenLoadsNeed(t *testing.T) {
 		t.Errorf("%d rules beyond the fewest in %d runs, at most %d: want 1", more, seeds, most)
 	}
 }
+
+// TestTableRemovesRulesWithoutEffect: the switch reports a rule that is not there, and its flow goes
+// by hash; then others are tried. One that takes effect late stays.
+func TestTableRemovesRulesWithoutEffect(t *testing.T) {
+	for name, tt := range map[string]struct {
+		late time.Duration // until rules take effect
+		want uint64
+	}{
+		"no effect": {time.Hour, 2},
+		"late":      {9 * time.Second, 0},
+		"at once":   {0, 0},
+	} {
+		table, _ := decided(t, redirect.Config{Moves: redirect.MovesAny})
+		for at := time.Second; at < 12*time.Second; at += time.Second {
+			for i := range 400 {
+				now := int64(at) + int64(i)*int64(time.Second)/400
+				for k := range collided {
+					link := collided[k]
+					for _, r := range table.Rules() {
+						if r.Flow == flowOf(k) && at-time.Second >= tt.late {
+							link = r.Member
+						}
+					}
+					table.Sample(flowOf(k), 1, link, 1000, now)
+				}
+			}
+			table.Decide(int64(at+time.Second), 8)
+		}
+		if got := table.Counts(); got.Astray != tt.want || got.Refused != tt.want || tt.want == 0 && len(table.Rules()) != 2 {
+			t.Errorf("%s: %+v, rules %v: want %d removed", name, got, table.Rules(), tt.want)
+		}
+	}
+}

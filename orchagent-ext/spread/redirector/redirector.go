@@ -196,7 +196,12 @@ func (r *Redirector) decide(now time.Time) (changed bool) {
 	}
 	for _, g := range r.groups {
 		g.table.SetHeld(held)
+		before := g.table.Counts().Astray
 		changed = g.table.Decide(r.at(now), atOnce) || changed
+		if n := g.table.Counts().Astray - before; n > 0 {
+			r.refusedBy, r.refusedAt = fmt.Errorf("rules have no effect on the switch: samples of %d flows leave by other links", n), now
+			r.log.Warn("rules are removed", "group", g.name, "error", r.refusedBy)
+		}
 	}
 	return changed
 }

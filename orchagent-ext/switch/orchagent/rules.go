@@ -238,8 +238,8 @@ func (s *Rules) judge(f *ruled, slot int, said string, written bool) error {
 		*r = ruleRow{to: r.to, is: awaited, since: s.now()}
 	case said == active:
 		r.is = inForce
-	case said == inactive && other.is == inForce && !s.single:
-		s.single = true // the second of one match
+	case (said == inactive || said == noRoomYet) && other.is == inForce && !s.single:
+		s.single = true // the second of one match, or there is no room for two: the other one is rewritten
 		r.is = refusedRow
 	case said == inactive:
 		r.is = refusedRow

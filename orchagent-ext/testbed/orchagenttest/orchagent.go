@@ -256,6 +256,10 @@ func (o *Orchagent) do(t task) bool {
 	case err == nil && !o.deny[t.Name()]:
 		if err := o.program(t); err != nil {
 			o.refuse(t, err.Error())
+			if err == errSecond { // the ASIC refuses it: it is tried again (AclOrch::doAclRuleTask)
+				o.say(t.Row, "Pending creation")
+				return false
+			}
 			o.say(t.Row, "Inactive")
 			return true // a rule without its neighbor is not tried again (AclRulePacket::validateAddAction)
 		}

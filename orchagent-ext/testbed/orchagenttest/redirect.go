@@ -3,12 +3,17 @@
 package orchagenttest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 )
+
+// errSecond: the ASIC refuses a second rule of a match. SAI_STATUS_ITEM_ALREADY_EXISTS in its place
+// would count as success (AclRule::createRule).
+var errSecond = errors.New("SAI_STATUS_FAILURE")
 
 const fieldRedirect = "REDIRECT_ACTION"
 
@@ -49,7 +54,7 @@ func (o *Orchagent) program(t task) error {
 		return fmt.Errorf("it has no neighbor %s", to)
 	}
 	if o.asic.OneMatch && slices.ContainsFunc(slices.Collect(maps.Values(o.taken["ACL_RULE"])), func(f map[string]string) bool { return sameMatch(f, t.Fields) }) {
-		return fmt.Errorf("SAI_STATUS_ITEM_ALREADY_EXISTS")
+		return errSecond
 	}
 	time.Sleep(o.asic.RuleTime)
 	switch {
