@@ -4,8 +4,10 @@ package network
 
 import (
 	"math"
+	"time"
 
 	"sluice/orchagent-ext/hold/dcqcn"
+	"sluice/orchagent-ext/hold/enforce"
 )
 
 // cnpSpacing is the least time between two CNPs of a queue pair: N of DCQCN, table 2.
@@ -481,6 +483,18 @@ func (n *Net) slow(id int32) {
 	line := uint64(8e12) / uint64(n.links[q.src].psPerOctet)
 	n.pullHost(q.src)
 	n.rates[q.rate-1].Notify(n.now/Nanosecond, line, line)
+}
+
+// obey is an adapter that holds a queue pair by a PFCM.
+func (n *Net) obey(q *QP, d enforce.Demand) {
+	n.pullHost(q.src)
+	switch d.Verb {
+	case enforce.Limit:
+		q.nextAt = max(q.nextAt, n.now+int64(d.For/time.Nanosecond)*Nanosecond)
+	case enforce.End:
+		q.nextAt = min(q.nextAt, n.now)
+	}
+	n.wakeHost(q.src)
 }
 
 // oneWay returns the time of a message of the highest priority from a host by a path, ps: it

@@ -38,6 +38,9 @@ func (n *Net) forward(p, in int32) {
 	k.at = n.now
 	id := n.next(k)
 	l := &n.links[id]
+	if n.watch != nil && n.watch.sampled != nil && k.flags&flagAck == 0 {
+		n.watch.sample(n, id, k)
+	}
 	if l.head < 0 && !l.paused && l.freeAt <= n.now && !n.watch.holds(k) {
 		empty := l.wireHead < 0
 		n.begin(l, p, n.now)

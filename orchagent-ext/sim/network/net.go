@@ -45,6 +45,8 @@ type Config struct {
 	Hold   *Hold   // flows of congested queues are held upstream (PFCM); nil: they are not
 	Advise *Advise // senders of congested queues are advised rates; nil: they are not
 
+	Sampled *Sampled // switches estimate the flows of a queue; nil: they know them
+
 	Loss float64 // probability that a packet is lost on the last link, for truth; 0
 	Seed uint64
 }

@@ -71,6 +71,9 @@ var every = map[string]Config{
 	"packets get lost":  {Loss: 0.01, Timeout: 100 * Microsecond},
 	"PFCM":              {PFC: true, Buffer: 2 << 20, Hold: &Hold{Threshold: marks, Reaction: 20 * Microsecond, Room: 1 << 20}},
 	"advice":            {PFC: true, Buffer: 2 << 20, Advise: &Advise{Threshold: marks, Target: congestion.Target{Bytes: 100_000, Delay: 10 * time.Microsecond, Min: 100}, Pace: congestion.Pace{Interval: 50 * time.Microsecond, Lifetime: 4}, Reaction: 10 * Microsecond}},
+	"PFCM to adapters":  {PFC: true, Buffer: 2 << 20, Hold: &Hold{Threshold: marks, Reaction: 20 * Microsecond, Room: 1 << 20, Hosts: true}},
+	"CNPs by PFCM":      {PFC: true, Buffer: 2 << 20, DCQCN: true, Hold: &Hold{Threshold: marks, Reaction: 5 * Microsecond, Source: true}},
+	"PFCM by samples":   {PFC: true, Buffer: 2 << 20, Sampled: &Sampled{Every: 20 * Microsecond, OneIn: 4}, Hold: &Hold{Threshold: marks, Reaction: 5 * Microsecond, Room: 1 << 20}},
 	"lost and repaired": {Loss: 0.01, Timeout: 100 * Microsecond, Selective: true},
 }
 
@@ -102,6 +105,9 @@ func TestEveryMessageArrives(t *testing.T) {
 			}
 			if c.Hold != nil && (b.PFCMs == 0 || b.Holds == 0 || len(b.watch.lanes) != 0) || c.Advise != nil && b.Advices == 0 {
 				t.Errorf("%+v", b.Stats)
+			}
+			if c.Hold != nil && c.Hold.Hosts && b.HoldDrops > 0 {
+				t.Errorf("%d packets found no room, though adapters hold their flows", b.HoldDrops)
 			}
 			if c.PFC && c.Advise == nil && c.Hold == nil && (b.Drops > 0 || b.Pauses == 0) {
 				t.Errorf("%d drops, %d pauses with PFC", b.Drops, b.Pauses)

@@ -15,6 +15,9 @@ const (
 	timerExpire
 	timerAdvise // rates are advised
 	timerAdvice // advice arrives at a sender
+	timerSource // a PFCM arrives at the switch that serves a sender
+	timerSteer  // that switch may have a CNP to send
+	timerRead   // depths of queues are read
 )
 
 // timer is one event of something other than a link.

@@ -15,6 +15,8 @@ type Hold struct {
 	Threshold congestion.Threshold
 	Reaction  int64 // ps, from a mark to the hold upstream, beside the way; the software switch: 250 µs
 	Room      int64 // octets of a held flow that a switch keeps; 1 MiB
+	Source    bool  // the switch that serves a sender slows it by CNPs; none holds a flow
+	Hosts     bool  // adapters obey PFCM, too
 }
 
 // Advise is the feature advice.
@@ -42,6 +44,7 @@ type watched struct {
 	flow     congestion.Flow
 	advice   congestion.Advice
 	due      int64 // ps, of its timer; 0: none
+	estimate uint64
 	came     uint64
 	left     uint64
 	measured bool // in an interval that ends by a timer
@@ -74,11 +77,18 @@ type watch struct {
 	orders []order
 	spare  []int32
 	change []enforce.Change[place]
+
+	sampled    *Sampled // nil: switches know the octets of each flow
+	reading    bool     // the timer of the next reading is set
+	queues     map[int32]*estimator
+	estimators []*estimator // as they came
+	slowed     map[int32]*steering
 }
 
 // newWatch makes the watch that the configuration needs.
 func newWatch(n *Net) *watch {
-	w := &watch{hold: n.cfg.Hold, advise: n.cfg.Advise, flows: map[place]*watched{}, onLink: map[int32][]*watched{}, lanes: map[place]*lane{}}
+	w := &watch{hold: n.cfg.Hold, advise: n.cfg.Advise, flows: map[place]*watched{}, onLink: map[int32][]*watched{}, lanes: map[place]*lane{},
+		sampled: n.cfg.Sampled, queues: map[int32]*estimator{}, slowed: map[int32]*steering{}}
 	if w.hold != nil {
 		w.tables, w.expire = make([]*enforce.Table[place], len(n.switches)), make([]int64, len(n.switches))
 		for i := range w.tables {
@@ -107,6 +117,7 @@ func (w *watch) added(id int32) {
 
 // ends forgets a queue pair that is freed, with the demands about it.
 func (w *watch) ends(n *Net, id int32) {
+	delete(w.slowed, id)
 	for hop := range uint8(hops) {
 		at := place{id, hop}
 		if f := w.flows[at]; f != nil {
@@ -129,7 +140,7 @@ func (w *watch) holds(k *packet) bool {
 	if w.lanes[p] != nil {
 		return true
 	}
-	if f := w.flows[p]; f != nil {
+	if f := w.flows[p]; f != nil && w.sampled == nil {
 		f.came += uint64(k.octets)
 		f.left += uint64(k.octets)
 	}
@@ -154,12 +165,12 @@ func (w *watch) comes(n *Net, id, p int32) bool {
 	}
 	*depth += int64(k.octets)
 	f := w.flows[at]
-	if f == nil && uint64(*depth) >= w.threshold().Low {
+	if f == nil && w.sampled == nil && uint64(*depth) >= w.threshold().Low {
 		f = &watched{place: at, link: id, in: k.in}
 		w.flows[at] = f
 		w.onLink[id] = append(w.onLink[id], f)
 	}
-	if f != nil {
+	if f != nil && w.sampled == nil {
 		f.came += uint64(k.octets)
 		w.observe(n, f)
 	}
@@ -184,7 +195,7 @@ func (w *watch) leaves(n *Net, _ int32, k *packet) {
 	}
 	at := place{k.qp, k.hop}
 	w.depth[k.qp][k.hop] -= int64(k.octets)
-	if f := w.flows[at]; f != nil {
+	if f := w.flows[at]; f != nil && w.sampled == nil {
 		f.left += uint64(k.octets)
 		w.observe(n, f)
 	}
@@ -193,13 +204,13 @@ func (w *watch) leaves(n *Net, _ int32, k *packet) {
 // observe has package congestion decide about a flow, and sends the message that it asks for.
 func (w *watch) observe(n *Net, f *watched) {
 	t := w.threshold()
-	octets := uint64(max(w.depth[f.qp][f.hop], 0))
+	octets := w.octets(f)
 	seen := congestion.Seen{Octets: octets}
 	if octets >= t.High { // the share decides only there
 		others, count := uint64(0), 0
 		for _, o := range w.onLink[f.link] {
-			if d := w.depth[o.qp][o.hop]; o != f && uint64(d) >= t.Low {
-				others += uint64(d)
+			if d := w.octets(o); o != f && d >= t.Low {
+				others += d
 				count++
 			}
 		}
@@ -218,7 +229,7 @@ func (w *watch) observe(n *Net, f *watched) {
 		f.due = max(at*Nanosecond, n.now+Nanosecond)
 		n.timers.push(timer{at: f.due, kind: timerSignal, arg: f.qp, more: int32(f.hop)})
 	}
-	if octets == 0 && !f.flow.Congested() && !f.measured && w.lanes[f.place] == nil {
+	if octets == 0 && w.sampled == nil && !f.flow.Congested() && !f.measured && w.lanes[f.place] == nil {
 		w.forget(f)
 	}
 }
@@ -236,15 +247,21 @@ func (w *watch) forget(f *watched) {
 	}
 }
 
-// signal sends the PFCM of a signal to the switch that a flow comes from. A host gets none:
-// PFC stops it where its switch has no room left.
+// signal sends the PFCM of a signal to the switch that a flow comes from. A host gets none unless
+// it obeys: PFC stops it where its switch has no room left.
 func (w *watch) signal(n *Net, f *watched, s congestion.Signal) {
 	action, us, ok := w.hold.Threshold.PFCM(s)
 	from := &n.links[f.in]
-	if !ok || from.from < 0 {
+	if !ok || from.from < 0 && !w.hold.Hosts && !w.hold.Source {
 		return
 	}
-	n.PFCMs++
+	if from.from >= 0 || w.hold.Hosts {
+		n.PFCMs++
+	}
+	if w.hold.Source {
+		w.ask(n, order{at: f.place, pfcm: n.pfcm(&n.qps[f.qp], action, us)}, f.hop)
+		return
+	}
 	o := order{at: place{f.qp, f.hop - 1}, pfcm: n.pfcm(&n.qps[f.qp], action, us)}
 	n.timers.push(timer{at: n.now + w.hold.Reaction + from.delay, kind: timerPFCM, arg: w.order(o), more: f.in})
 }
@@ -274,6 +291,17 @@ func (w *watch) fire(n *Net, t timer) {
 		o := w.orders[t.arg]
 		w.spare = append(w.spare, t.arg)
 		w.obey(n, &o, t.more)
+	case timerSource:
+		o := w.orders[t.arg]
+		w.spare = append(w.spare, t.arg)
+		w.source(n, &o)
+	case timerSteer:
+		if s := w.slowed[t.arg]; s != nil {
+			s.set = false
+			w.steer(n, t.arg)
+		}
+	case timerRead:
+		w.read(n)
 	case timerExpire:
 		w.expire[t.arg] = 0
 		w.change = w.tables[t.arg].Expire(w.change[:0], n.now/Nanosecond)
@@ -297,6 +325,10 @@ func (w *watch) obey(n *Net, o *order, link int32) {
 	q := &n.qps[o.at.qp]
 	if n.streamID(q) != o.pfcm.StreamID || q.una == q.end && w.lanes[o.at] == nil {
 		return // the queue pair is another one by now, or is silent
+	}
+	if l.from < 0 {
+		n.obey(q, enforce.OfPFCM(&o.pfcm))
+		return
 	}
 	key := enforce.PFCMKey(&o.pfcm, nodeAddress(l.to), uint32(link))
 	w.change, _ = w.tables[l.from].Receive(w.change[:0], n.now/Nanosecond, key, enforce.OfPFCM(&o.pfcm), []enforce.Target[place]{{Flow: o.at}})
@@ -344,14 +376,14 @@ func (w *watch) measure(n *Net, f *watched) {
 	target.Port = uint32(8e6 / l.psPerOctet)
 	flows := 0
 	for _, o := range w.onLink[f.link] {
-		if w.depth[o.qp][o.hop] > 0 {
+		if w.octets(o) > 0 {
 			flows++
 		}
 	}
 	const mbps = 8000 // octets a ns
 	m := congestion.Measured{
 		Rate: uint32(f.left * mbps / uint64(interval)), Came: uint32(f.came * mbps / uint64(interval)),
-		Depth: uint64(max(w.depth[f.qp][f.hop], 0)), Flows: max(flows, 1), Delay: time.Duration(l.depth * l.psPerOctet / Nanosecond),
+		Depth: w.octets(f), Flows: max(flows, 1), Delay: time.Duration(l.depth * l.psPerOctet / Nanosecond),
 	}
 	m.Fair, m.Most = target.Port/uint32(m.Flows), m.Came
 	f.came, f.left = 0, 0

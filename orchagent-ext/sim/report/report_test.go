@@ -38,7 +38,7 @@ func TestPageIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := s.String()
-	if strings.Count(page, "<svg") != 4 || strings.Count(page, "<polyline") != 4 || strings.Count(page, "<tr>") != 5 {
+	if strings.Count(page, "<svg") != 4 || strings.Count(page, "<polyline") != 4 || strings.Count(page, "<tr") != 5 {
 		t.Errorf("plots, lines or rows are missing:\n%s", page)
 	}
 	for _, bad := range []string{"<ring>", "a < b", "<script", "src=", "href="} {
@@ -59,6 +59,42 @@ func TestPageIsWhole(t *testing.T) {
 		} else if err != nil {
 			t.Fatalf("the plot is no XML: %v", err)
 		}
+	}
+}
+
+// TestPlotsOfManyFeatures: more features than colors have lines that differ, names fit beside the
+// plot, and a load of several sizes has a plot of them.
+func TestPlotsOfManyFeatures(t *testing.T) {
+	s, err := scenario.Read(strings.NewReader("fabric: {hosts: 16, hosts_per_leaf: 4}\nloads: [{kind: flows, distribution: hadoop, duration_ms: 0.05}]\n"+
+		"compare: [none, pfc, dcqcn, label, placement, plan, redirect, spray, pfcm, label+pfcm+advice]"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := s.RunAll(context.Background(), 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := New(s, results, false)
+	var fct, slow strings.Builder
+	if err := d.FCT(&fct, "flows"); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := d.Slowdown(&slow, "flows"); !ok || err != nil {
+		t.Fatalf("%t, %v", ok, err)
+	}
+	for name, svg := range map[string]string{"FCT": fct.String(), "slowdown": slow.String()} {
+		styles := map[string]bool{}
+		for _, l := range strings.Split(svg, "\n") {
+			if _, style, ok := strings.Cut(l, `fill="none" `); ok && strings.HasPrefix(l, "<polyline") {
+				styles[style] = true
+			}
+		}
+		if len(styles) != 10 || !strings.Contains(svg, `<svg xmlns="http://www.w3.org/2000/svg" width="709"`) {
+			t.Errorf("%s: %d styles of lines:\n%s", name, len(styles), svg)
+		}
+	}
+	if !strings.Contains(slow.String(), ">≤ 1 kB<") || strings.Contains(slow.String(), "NaN") {
+		t.Errorf("sizes:\n%s", &slow)
 	}
 }
 
@@ -86,7 +122,7 @@ func TestBrowserShowsThePage(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	dom := string(out)
-	if strings.Count(dom, "<tr>") != 5 || strings.Count(dom, "</svg>") != 4 || !strings.Contains(dom, "a &lt; b &amp; c") {
+	if strings.Count(dom, "<tr") != 5 || strings.Count(dom, "</svg>") != 4 || !strings.Contains(dom, "a &lt; b &amp; c") {
 		t.Errorf("the browser's tree:\n%s", dom)
 	}
 }

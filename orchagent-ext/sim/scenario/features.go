@@ -19,6 +19,8 @@ type Hold struct {
 	DurationUS float64 `yaml:"duration_us"` // 40000
 	ReactionUS float64 `yaml:"reaction_us"` // from the mark to the hold upstream; 250, the software switch
 	RoomKB     float64 `yaml:"room_kb"`     // of a held flow in a switch; 1000
+	Method     string  `yaml:"method"`      // exact: switches hold flows; source: the one that serves the sender slows it by CNPs, as ASICs of today
+	HostsObey  bool    `yaml:"hosts_obey"`  // adapters obey PFCM, too
 }
 
 // Advise is the feature advice: SLUICE_RATE_ADVICE.
@@ -43,6 +45,7 @@ func (s *Scenario) hold() network.Hold {
 	return network.Hold{
 		Threshold: congestion.Threshold{High: kb(h.HighKB, 64), Low: kb(h.LowKB, 32), Action: notify.Reduce(100), Duration: us(h.DurationUS, 40000)},
 		Reaction:  int64(us(h.ReactionUS, 250)) * network.Nanosecond, Room: int64(kb(h.RoomKB, 1000)),
+		Source: h.Method == "source", Hosts: h.HostsObey,
 	}
 }
 
@@ -62,6 +65,8 @@ func (s *Scenario) advise() network.Advise {
 func (s *Scenario) check() error {
 	h, a := s.hold(), s.advise()
 	switch {
+	case s.Hold.Method != "" && s.Hold.Method != "exact" && s.Hold.Method != "source":
+		return fmt.Errorf("hold: method %q: exact or source", s.Hold.Method)
 	case h.Threshold.Low >= h.Threshold.High:
 		return fmt.Errorf("hold: low_kb %g is not below high_kb %g", float64(h.Threshold.Low)/1000, float64(h.Threshold.High)/1000)
 	case h.Threshold.Duration < time.Microsecond || h.Threshold.Duration > 65535*time.Microsecond:

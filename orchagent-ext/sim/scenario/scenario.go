@@ -4,6 +4,7 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -54,6 +55,10 @@ type Switches struct {
 	ECNMinKB  float64 `yaml:"ecn_min_kb"` // at 40 Gbit/s, in proportion elsewhere; 5
 	ECNMaxKB  float64 `yaml:"ecn_max_kb"` // 200
 	ECNMax    float64 `yaml:"ecn_max_probability"`
+
+	Marks  string  `yaml:"marks"`         // exact, or sampled, as ASICs of today
+	ReadUS float64 `yaml:"read_us"`       // sampled: between two readings of a queue's depth; 10000
+	OneIn  int     `yaml:"sample_one_in"` // sampled: packets; 1000
 }
 
 // Files reads a capture or an IPFIX file, for a replay.
@@ -114,6 +119,9 @@ func (s *Scenario) fill() (err error) {
 	if !slices.Contains([]string{"", "go-back-n", "selective-repeat"}, s.Adapters.Recovery) {
 		return fmt.Errorf("adapters: recovery %q: go-back-n or selective-repeat", s.Adapters.Recovery)
 	}
+	if !slices.Contains([]string{"", "exact", "sampled"}, s.Switches.Marks) {
+		return fmt.Errorf("switches: marks %q: exact or sampled", s.Switches.Marks)
+	}
 	for _, f := range s.Base {
 		if _, err := run.Split(f, nil); err != nil {
 			return fmt.Errorf("base: %w", err)
@@ -132,6 +140,7 @@ func (s *Scenario) fill() (err error) {
 	for name, v := range map[string]float64{
 		"mtu": float64(a.MTU), "ack_every": float64(a.AckEvery), "window_kib": float64(a.WindowKiB), "timeout_us": a.TimeoutUS,
 		"buffer_mib": w.BufferMiB, "alpha": w.Alpha, "ecn_min_kb": w.ECNMinKB, "ecn_max_kb": w.ECNMaxKB, "ecn_max_probability": w.ECNMax, "limit_ms": s.LimitMS,
+		"read_us": w.ReadUS, "sample_one_in": float64(w.OneIn),
 	} {
 		if v < 0 {
 			return fmt.Errorf("%s is %g: it cannot be below 0", name, v)
@@ -160,8 +169,13 @@ func (s *Scenario) Topology() *topology.Fabric { return s.topo }
 // network is the configuration of the network, without features.
 func (s *Scenario) network() network.Config {
 	a, w := &s.Adapters, &s.Switches
+	var estimate *network.Sampled
+	if w.Marks == "sampled" {
+		estimate = &network.Sampled{Every: int64(us(w.ReadUS, 10_000)) * network.Nanosecond, OneIn: cmp.Or(w.OneIn, 1000)}
+	}
 	return network.Config{
-		MTU: a.MTU, AckEvery: a.AckEvery, Window: a.WindowKiB << 10, Timeout: int64(a.TimeoutUS * 1e6), Selective: a.Recovery == "selective-repeat",
+		Sampled: estimate,
+		MTU:     a.MTU, AckEvery: a.AckEvery, Window: a.WindowKiB << 10, Timeout: int64(a.TimeoutUS * 1e6), Selective: a.Recovery == "selective-repeat",
 		Buffer: int64(w.BufferMiB * (1 << 20)), Alpha: w.Alpha, KMin: int64(w.ECNMinKB * 1000), KMax: int64(w.ECNMaxKB * 1000), PMax: w.ECNMax,
 	}
 }

@@ -31,15 +31,24 @@ type Check struct {
 func All() ([]Check, error) {
 	var all []Check
 	for _, f := range []func() (Check, error){
-		bottleneck, fairShares, latency, pause, waiting, goBackN, occupancy, birthday, ringTime,
+		bottleneck, fairShares, latency, pause, waiting, goBackN, selective, window, dynamicThreshold, occupancy, birthday, ringTime,
 		oneTuple, placed, redirected,
 	} {
 		c, err := f()
 		if err != nil {
 			return nil, err
 		}
-		c.Percent = 100 * (c.Got - c.Expected) / c.Expected
 		all = append(all, c)
+	}
+	for _, f := range []func() ([]Check, error){uncontrolled, controlled, hashed} {
+		some, err := f()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	for i := range all {
+		all[i].Percent = 100 * (all[i].Got - all[i].Expected) / all[i].Expected
 	}
 	return all, nil
 }
