@@ -62,7 +62,7 @@ type HoldState struct {
 	Rate                          uint64        // bit/s, as set
 	Octets, Packets               uint64        // that matched since it was set first
 	WaitingOctets, WaitingPackets uint64        // that wait now, also when the hold is over and they drain
-	DroppedPackets                uint64        // refused, since too much waited already
+	DroppedPackets                uint64        // refused, since too much waited already: in the hold, with [RateCount] in the queue
 }
 
 // GetHold reads the counters of a hold; the error is [ErrNotFound] once it is over and

@@ -336,7 +336,11 @@ typedef struct _sai_sluice_hold_t {
 	uint64_t rate;				  /* bit/s, as set */
 	uint64_t octets, packets;		  /* that matched since it was set first */
 	uint64_t waiting_octets, waiting_packets; /* that wait now, also when the hold is over and they drain */
-	uint64_t dropped_packets;		  /* refused, since the lane was full */
+	/*
+	 * Refused, since the lane was full. Of SAI_SLUICE_RATE_COUNT those for which the queue
+	 * had no room; 0 where the switch does not know them.
+	 */
+	uint64_t dropped_packets;
 } sai_sluice_hold_t;
 
 /** @brief A flow in a queue */

@@ -143,6 +143,15 @@ func (l *line) flows(n int) (flows []int) {
 	return flows
 }
 
+// pairs waits for n packets, and returns their destination queue pairs.
+func (l *line) pairs(n int) (all []int) {
+	l.t.Helper()
+	for _, f := range l.arrivals(n) {
+		all = append(all, int(binary.BigEndian.Uint32(f[udpAt(f)+udpLen+4:])&0xffffff))
+	}
+	return all
+}
+
 // queueID is the object of a queue of a netdev.
 func queueID(t testing.TB, port string, queue int) string {
 	t.Helper()
@@ -284,6 +293,39 @@ func TestQueueOverflow(t *testing.T) {
 	}
 	wantQueue(t, d, 3, sent-dropped, dropped)
 	wantQueue(t, d, 5, 5, 0)
+}
+
+// A hold that only counts has the packets of its flow that found the queue full, and of no other.
+func TestCountingHoldHasWhatFoundTheQueueFull(t *testing.T) {
+	l := newLine(t)
+	d := startDriver(t)
+	d.do(withQueues+"SLUICE_QUEUE_BYTES=%d", 10*queueFrame+1)
+	out, counted := portID(t, "out"), match(holdSession, 7, hostA, hostB)
+	d.setMarks(3, 5*queueFrame, 2*queueFrame)
+	d.hold(out, counted, time.Minute, rateCount)
+	sent, lost := 0, 0
+	// The queue counts the drops of both flows, and what arrives is of each one.
+	until(t, "the queue has dropped packets of both flows, and is empty", func() bool {
+		if _, _, _, octets := d.queueStats(3); octets > 0 {
+			return false
+		}
+		if lost > 0 {
+			return true
+		}
+		for range 30 {
+			l.send(1, labelled(1, 7, 26))
+			l.send(1, labelled(2, 8, 26))
+			sent++
+		}
+		_, _, lost, _ = d.queueStats(3)
+		return false
+	})
+	_, _, lost, _ = d.queueStats(3)
+	arrived := counts(l.pairs(2*sent - lost))
+	s, _ := d.getHold(out, counted)
+	if want := sent - arrived[7]; arrived[8] == sent || int(s.dropped) != want || int(s.packets) != sent {
+		t.Errorf("%d of %d and %d of %d arrived, the hold of the first has %+v", arrived[7], sent, arrived[8], sent, s)
+	}
 }
 
 // SET_TC moves the packets that an entry matches into the class' queue, and only these;

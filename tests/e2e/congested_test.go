@@ -119,3 +119,50 @@ func (l *leaf) unlabeled(n int) []byte {
 	b[label], b[label+1], b[label+2] = 0, 0, 0
 	return b
 }
+
+// TestLossLowersTheRateThatIsAdvised: a sender overruns a queue that is shorter than the target, so
+// that its depth asks for no less than what leaves. What the queue drops does: half of that.
+//
+//conformance:draft-zz/queue draft-zz/rate draft-zz/dest-qp
+func TestLossLowersTheRateThatIsAdvised(t *testing.T) {
+	const mbps = 12 // of the egress; the sender has some 29
+	l := newLeaf(t)
+	l.onePath()
+	slow := l.Uplinks[0].Name
+	l.set("SLUICE_THRESHOLD", "gold", "high_bytes", "10000")
+	l.set("PORT", slow, "lanes", "4", "admin_status", "up", "speed", fmt.Sprint(mbps))
+	l.set("SLUICE_PORT", slow, "role", "fabric", "threshold", "gold")
+	l.set("SLUICE", "global", "router_id_v6", fabric.WANRouters[0].String())
+	l.set("SLUICE_RATE_ADVICE", "global", "admin_state", "enabled", "target_bytes", "1000000", "target_delay_us", "1000000", "min_rate_mbps", "1")
+	l.set("SLUICE_RATE_ADVICE_HOST", fabric.HostA.Masked().String(), "NULL", "NULL")
+	l.start("--sai-profile", withQueues, "--sai-profile", fmt.Sprintf("SLUICE_QUEUE_RATE=1000,%s=%d", slow, mbps),
+		"--sai-profile", fmt.Sprintf("SLUICE_QUEUE_BYTES=1000000,%s=60000", slow))
+	l.awaitFields("SLUICE_STATE", "global", "rate_advice", "active")
+	out, c := l.capture(l.B), l.capture(l.A)
+	sent := l.sendUntilTheEnd(elephantQP)
+	var rates []uint32
+	// Without loss the first advice is of what leaves, and the next ones are higher, but for a busy
+	// machine's pauses.
+	l.until("advice falls, or stays at half of the egress", func() bool {
+		rates = rates[:0]
+		lower := 0
+		for _, f := range c.Frames() {
+			var p notify.Packet
+			if p.Parse(f.Data, notify.DefaultCodePoints()) != nil || p.Kind != notify.KindRateAdvice {
+				continue
+			}
+			now := p.RateAdvice.Rate
+			if n := len(rates); n > 0 && (now < rates[n-1] || now == rates[n-1] && now <= mbps*2/3) {
+				lower++
+			}
+			rates = append(rates, now)
+		}
+		if len(rates) > 40 && lower < 5 {
+			t.Fatalf("an egress of %d Mbit/s that drops is advised as %v Mbit/s", mbps, rates)
+		}
+		return lower >= 5
+	})
+	if arrived := sessionsOf(out, elephantQP); int64(arrived) >= sent.Load()*3/4 {
+		t.Errorf("%d of %d packets arrived: the queue has hardly dropped any", arrived, sent.Load())
+	}
+}

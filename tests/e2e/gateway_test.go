@@ -292,9 +292,17 @@ func TestGatewayAdvisesTheClientsThatMayBe(t *testing.T) {
 		}
 		return all, at
 	}
-	if all, _ := received(notify.KindRateAdvice); len(all) > 0 || l.notified("rate-advice", "sent") > 0 {
-		t.Errorf("%d advices to a host that may receive none", len(all))
+	l.ppfc("client_message", "cnp")
+	l.until("no CNP to a client that is not listed", func() bool {
+		node.asks(notify.Stop, longest, session)
+		return l.notified("cnp", "not_allowed") > 0
+	})
+	for _, kind := range []notify.Kind{notify.KindRateAdvice, notify.KindCNP} {
+		if all, _ := received(kind); len(all) > 0 || l.notified("rate-advice", "sent")+l.notified("cnp", "sent") > 0 {
+			t.Errorf("%d messages %v to a host that may receive none", len(all), kind)
+		}
 	}
+	l.ppfc("client_message", "rate-advice")
 	l.set("SLUICE_RATE_ADVICE_HOST", fabric.HostA.Masked().String(), "NULL", "NULL")
 	host, sent := l.sender(l.A), 0
 	l.until("the client is advised with the P_Key of its flow, as often as the limit allows", func() bool {

@@ -140,6 +140,7 @@ func (w *wan) rows(gateway int, run string) []sonicdb.Change {
 	switch {
 	case run == wanCNP && gateway == 1:
 		ppfc("cnp", us)
+		rows = append(rows, set("SLUICE_RATE_ADVICE_HOST", sources, map[string]string{"NULL": "NULL"}))
 	case (run == wanPPFC || run == wanTiming) && gateway == 1:
 		ppfc("none", other)
 	case run == wanPPFC || run == wanTiming:

@@ -84,7 +84,7 @@ var clientMessages = map[model.E_SonicSluice_SonicSluice_SLUICE_PPFC_Global_Clie
 // is its own router id.
 func ingress(s *config.Snapshot, c *flowcontrol.Config) *flowcontrol.Ingress {
 	in := &flowcontrol.Ingress{
-		Peers: prefixesOf(s.PPFCPeers), Client: clientMessages[s.PPFC.ClientMessage], MinRate: *s.RateAdvice.MinRateMbps,
+		Peers: prefixesOf(s.PPFCPeers), Client: clientMessages[s.PPFC.ClientMessage], Hosts: prefixesOf(s.RateAdviceHosts), MinRate: *s.RateAdvice.MinRateMbps,
 		Receive: flowcontrol.Rate{PerSecond: *s.PPFC.RxRate, Burst: *s.PPFC.RxBurst}, ReceiveBySource: perTenth(*s.PPFC.RxRatePerSource), HoldLimit: time.Duration(*s.PPFC.HoldLimitMs) * time.Millisecond,
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.PPFCGateways)) {
@@ -145,6 +145,9 @@ func sourceWarnings(s *config.Snapshot, c *flowcontrol.Config) (w []string) {
 		if c.Ingress != nil && len(c.Ingress.Serves) > 0 && len(c.Ingress.Peers) == 0 && c.Ingress.Client == flowcontrol.ClientNone {
 			w = append(w, "this node serves prefixes of SLUICE_PPFC_GATEWAY, and SLUICE_PPFC_PEER has no row: no PPFC is obeyed")
 		}
+	}
+	if c.Ingress != nil && c.Ingress.Client == flowcontrol.ClientCNP && len(c.Ingress.Hosts) == 0 {
+		w = append(w, "client_message of SLUICE_PPFC|global is cnp, and SLUICE_RATE_ADVICE_HOST has no row: no client is told")
 	}
 	if !policy.Advises(s) {
 		if c.Ingress != nil && c.Ingress.Client == flowcontrol.ClientRateAdvice {

@@ -46,7 +46,7 @@ func TestRowsOfPPFCAndRateAdviceConfigureFlowControl(t *testing.T) {
 	}
 	samePrefix := cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
 	if diff := cmp.Diff(&flowcontrol.Ingress{Serves: []netip.Prefix{prefix("2001:db8:b::/48")}, Peers: []netip.Prefix{prefix("2001:db8:ff::/64")},
-		Receive: flowcontrol.Rate{PerSecond: 100, Burst: 10}, ReceiveBySource: flowcontrol.Rate{PerSecond: 70, Burst: 7}, Client: flowcontrol.ClientCNP, MinRate: 3, HoldLimit: 250 * time.Millisecond, Mark: 9}, got.Ingress, samePrefix); diff != "" {
+		Receive: flowcontrol.Rate{PerSecond: 100, Burst: 10}, ReceiveBySource: flowcontrol.Rate{PerSecond: 70, Burst: 7}, Client: flowcontrol.ClientCNP, Hosts: []netip.Prefix{prefix("10.0.0.0/8")}, MinRate: 3, HoldLimit: 250 * time.Millisecond, Mark: 9}, got.Ingress, samePrefix); diff != "" {
 		t.Errorf("ingress (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(&flowcontrol.Advice{
@@ -73,6 +73,7 @@ func TestWhatIsMissingForPPFCAndRateAdviceIsWarnedOf(t *testing.T) {
 		"neither router_id nor router_id_v6: no PPFC":   {{"SLUICE_PPFC", "global", "admin_state=enabled"}},
 		"SLUICE_PPFC_GATEWAY has no row":                {{"SLUICE_PPFC", "global", "admin_state=enabled"}},
 		"SLUICE_PPFC_PEER has no row":                   {{"SLUICE", "global", "router_id=203.0.113.1"}, {"SLUICE_PPFC", "global", "admin_state=enabled"}, {"SLUICE_PPFC_GATEWAY", "10.0.0.0/8", "gateway=203.0.113.1"}},
+		"client_message of SLUICE_PPFC|global is cnp":   {{"SLUICE_PPFC", "global", "admin_state=enabled", "client_message=cnp"}},
 		"neither router_id nor router_id_v6: no advice": {{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled"}},
 		"no host may receive it":                        {{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled"}},
 		"opcode 29 of SLUICE_RATE_ADVICE|global is RC":  {{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled", "opcode=29"}},

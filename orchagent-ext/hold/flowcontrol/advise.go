@@ -44,14 +44,13 @@ type advised struct {
 	congestion.Advice
 	at   int64 // when the flow is measured next; 0: its sender is told nothing
 	last int64 // when it was measured last
-	// At the last measurement: octets that the switch had counted of the flow, and octets
-	// of it in the queue.
-	octets  uint64
+	// At the last measurement: what the switch had counted of the flow, and octets of it in
+	// the queue.
+	before  sai.HoldState
 	depth   uint64
 	rate    float64 // Mbit/s at which the flow left, averaged over some intervals
-	came    float64 // and at which it arrived
+	came    float64 // and at which it arrived, without what was dropped
 	effect  rtt.Reaction
-	dropped uint64 // packets of it that a hold here found no room for
 	match   sai.HoldMatch
 	counted int64  // as long the switch counts the flow
 	pace    uint64 // bit/s at which the switch sends it on meanwhile, or [sai.RateCount]
@@ -77,11 +76,11 @@ func (c *core) beginAdvice(now int64, f *congested) {
 		return
 	}
 	f.advised.match = sai.HoldMatch{Kind: sai.HoldSession, Value: f.session.dstQP, Src: f.session.src, Dst: f.session.dst}
-	f.advised.octets, f.advised.dropped, f.advised.depth, f.advised.last = 0, 0, f.Octets(), now
+	f.advised.before, f.advised.depth, f.advised.last = sai.HoldState{}, f.Octets(), now
 	f.advised.at = now + int64(a.Pace.Interval)
 	c.countFlow(now, f)
 	if state, err := c.sw.GetHold(f.q.Port, f.advised.match); err == nil {
-		f.advised.octets, f.advised.dropped = state.Octets, state.DroppedPackets
+		f.advised.before = state
 	}
 }
 
@@ -107,7 +106,8 @@ func (c *core) countFlow(now int64, f *congested) {
 // measure returns the measurements of a flow since the last call; octets is its present
 // depth in the queue.
 //
-// Octets that left are those that came less the growth of the queue.
+// Octets that left are those that came, less the growth of the queue and what was dropped: here by
+// the hold that paces the flow, or by the queue where the switch counts that.
 //
 //conformance:draft-zz/queue
 func (c *core) measure(now int64, f *congested, octets uint64) (m congestion.Measured, ok bool) {
@@ -116,14 +116,20 @@ func (c *core) measure(now int64, f *congested, octets uint64) (m congestion.Mea
 	if err != nil || now <= a.last {
 		return m, false
 	}
-	came := state.Octets - min(a.octets, state.Octets)
+	since := func(now, before uint64) uint64 { return now - min(before, now) }
+	came, lost := since(state.Octets, a.before.Octets), since(state.DroppedPackets, a.before.DroppedPackets)
 	left := came + a.depth - min(octets, came+a.depth)
+	dropped := uint64(0) // octets
+	if packets := since(state.Packets, a.before.Packets); packets > 0 {
+		dropped = min(left, came*lost/packets)
+	}
+	left -= dropped
 	const mbps = 8 * 1000 // octets a ns
 	m.Rate, m.Came = uint32(left*mbps/uint64(now-a.last)), uint32(came*mbps/uint64(now-a.last))
-	m.Depth, m.Lost = octets, state.DroppedPackets > a.dropped
+	m.Depth, m.Lost = octets, lost > 0
 	a.rate += (float64(m.Rate) - a.rate) / smooth
-	a.came += (float64(m.Came) - a.came) / smooth
-	a.octets, a.dropped, a.depth, a.last = state.Octets, state.DroppedPackets, octets, now
+	a.came += (float64((came-min(dropped, came))*mbps/uint64(now-a.last)) - a.came) / smooth
+	a.before, a.depth, a.last = state, octets, now
 	b := c.backlog(now, f)
 	m.Flows = max(b.flows, 1)
 	m.Fair, m.Most = b.shares()

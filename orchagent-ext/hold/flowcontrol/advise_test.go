@@ -20,6 +20,14 @@ func (f *fake) counts(src, dst netip.Addr, qp uint32, octets uint64) {
 	f.match[target{down1, sai.HoldMatch{Kind: sai.HoldSession, Value: qp, Src: src, Dst: dst}}] = sai.HoldState{Octets: octets, Packets: octets / 1000}
 }
 
+// dropsOf says how many octets the queue has dropped of a session, whose packets have 1000.
+func (f *fake) dropsOf(src, dst netip.Addr, qp uint32, octets uint64) {
+	at := target{down1, sai.HoldMatch{Kind: sai.HoldSession, Value: qp, Src: src, Dst: dst}}
+	s := f.match[at]
+	s.DroppedPackets = octets / 1000
+	f.match[at] = s
+}
+
 // The sender of a congested flow is told the rate at which the flow leaves the queue, less
 // where it has more than its share there; paced; until the flow has gone.
 //
@@ -146,6 +154,7 @@ type fluid struct {
 	rtt     int
 	deepest float64
 	left    []float64
+	dropped []float64
 	offered float64
 	heard   []int                 // when the last advice came, ms; 0: none holds
 	pauses  func(i, age int) bool // a sender does not send in this ms; nil: never
@@ -176,6 +185,7 @@ func newFluid(t *testing.T, flows, rtt int, mbps, offered float64, target uint64
 		x.core.pairs.add(Learned{Pair: Pair{x.host(i), sink, 0x100}, SrcQP: 0x42})
 	}
 	x.queue, x.counted, x.left, x.heard = make([]float64, flows), make([]float64, flows), make([]float64, flows), make([]int, flows)
+	x.dropped = make([]float64, flows)
 	x.coming = make([][]float64, rtt)
 	x.least = slices.Repeat([]uint32{math.MaxUint32}, flows)
 	return x
@@ -218,6 +228,7 @@ func (x *fluid) run(span int) {
 			}
 			for i, r := range x.rates {
 				if x.pauses == nil || !x.pauses(i, x.age) {
+					x.dropped[i] += min(x.queue[i], over*r/sent)
 					x.queue[i] = max(0, x.queue[i]-over*r/sent)
 				}
 			}
@@ -234,7 +245,12 @@ func (x *fluid) run(span int) {
 			is := uint64(math.Round(x.queue[i]))
 			x.depth[flowID{queue, uint64(i + 1)}] = is
 			x.counts(x.host(i), sink, 0x100, uint64(x.counted[i]))
-			if high := x.core.settings.Queues[queue].Threshold.High; is > high && (was <= high || x.age%2 == 0) { // the switch repeats it
+			x.dropsOf(x.host(i), sink, 0x100, uint64(x.dropped[i]))
+			high := x.core.settings.Queues[queue].Threshold.High
+			if x.room != 0 {
+				high = min(high, uint64(x.room-total)) // as softsai has it
+			}
+			if is > high && (was <= high || x.age%2 == 0) { // the switch repeats it
 				x.fills(uint64(i+1), x.host(i), sink, 0x100, is, sai.MarkHigh)
 			}
 		}
@@ -272,11 +288,16 @@ func (x *fluid) run(span int) {
 
 // TestAdvisedSendersShareTheEgress simulates senders that obey over 20 ms round trip: they
 // share the egress within 10 % in 2 s, the queue stays below twice the target whatever
-// their number, and the egress is used.
+// their number, and the egress is used; also where the queue first drops most of what they send.
 func TestAdvisedSendersShareTheEgress(t *testing.T) {
-	for _, flows := range []int{2, 16} {
+	for _, tt := range []struct {
+		flows int
+		room  float64
+	}{{2, 0}, {16, 0}, {16, 3_000_000}} {
 		const mbps, target = 400, 1_000_000
+		flows := tt.flows
 		x := newFluid(t, flows, 20, mbps, 400, target)
+		x.room = tt.room
 		x.run(flows * apart)
 		start := x.deepest
 		x.run(2000)
@@ -292,6 +313,25 @@ func TestAdvisedSendersShareTheEgress(t *testing.T) {
 			t.Error(text)
 		} else {
 			t.Log(text)
+		}
+	}
+}
+
+// TestLossLowersTheAdvice: what the queue drops of a flow did not leave it, and halves the rate.
+func TestLossLowersTheAdvice(t *testing.T) {
+	for _, tt := range []struct{ lost, want uint32 }{{0, 68}, {25, 25}} { // percent; Mbit/s
+		c := advising()
+		f := newFake(t, c)
+		f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
+		f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh) // 1.5 times the target
+		f.counts(source, sink, 0x99, 0)
+		f.until(f.now + 9*ms)
+		f.counts(source, sink, 0x99, 128_000)
+		f.dropsOf(source, sink, 0x99, 128_000*uint64(tt.lost)/100)
+		f.until(f.now + 2*ms)
+		told := f.takeTold()
+		if len(told) != 1 || told[0].packet.RateAdvice.Rate != tt.want {
+			t.Errorf("%d %% lost: %d messages, the first of %d Mbit/s, want %d", tt.lost, len(told), told[0].packet.RateAdvice.Rate, tt.want)
 		}
 	}
 }

@@ -61,7 +61,7 @@ type Counters struct {
 	AdviceNoRouterID         uint64 // messages, for want of a router id of the family
 	CNPSent, CNPFailed       uint64
 	CNPPoliced               uint64 // more than the send rate allows, or the limits of a host and of all
-	CNPNotAllowed            uint64 // flows under a hold whose sender may not be slowed
+	CNPNotAllowed            uint64 // flows under a hold, and messages to clients, whose sender may not be slowed
 	CNPNotFollowing          uint64 // times that a sender began to ignore CNPs
 	SeenFull                 uint64 // packets of flows that found no room to be slowed at their sender, and looks at a target that left flows out
 	ClientQPUnknown          uint64 // clients that could not be told, for want of their queue pair

@@ -21,7 +21,8 @@ type Ingress struct {
 	// ReceiveBySource bounds the messages of each source address, in the kernel.
 	ReceiveBySource Rate
 	Client          Client
-	MinRate         uint32 // Mbit/s that a stopped client is told
+	Hosts           []netip.Prefix // clients that may get CNPs
+	MinRate         uint32         // Mbit/s that a stopped client is told
 
 	HoldLimit time.Duration // a hold without resume is released after it, and its key ignored as long; 0: never
 	Mark      uint32        // that IPsec sets on received messages; 0: none is demanded
@@ -138,6 +139,10 @@ func (c *core) client(now int64, m *notify.PPFC, s *session) {
 	}
 	if m.PT == notify.Hold {
 		return // between the marks a CNP would slow it on
+	}
+	if !within(g.Hosts, s.src) {
+		c.counters.CNPNotAllowed++
+		return
 	}
 	if !c.sendClient.take(now) {
 		c.counters.CNPPoliced++

@@ -208,7 +208,7 @@ func (f *fake) ppfcFrom(from, to netip.Addr, m notify.PPFC) {
 func ingress(client Client) *Config {
 	c := config()
 	c.Router6, c.Router4, c.Codes.Figure2 = gateway6, gateway4, true
-	c.Ingress = &Ingress{Serves: prefixes("2001:db8:a::/48", "10.1.0.0/16"), Peers: prefixes("2001:db8:ff::/64", "203.0.113.0/24"), Client: client, MinRate: 2}
+	c.Ingress = &Ingress{Serves: prefixes("2001:db8:a::/48", "10.1.0.0/16"), Peers: prefixes("2001:db8:ff::/64", "203.0.113.0/24"), Client: client, Hosts: prefixes("2001:db8:a::/48"), MinRate: 2}
 	return c
 }
 
@@ -387,9 +387,16 @@ func TestGatewayRefusesPPFC(t *testing.T) {
 //
 //conformance:draft-xz/rocev2 draft-zz/near-source
 func TestGatewayTellsTheClient(t *testing.T) {
+	c := ingress(ClientCNP)
+	c.Ingress.Hosts = prefixes("2001:db8:b::/48")
+	f := newFake(t, c)
+	f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
+	if told := f.takeTold(); len(told) != 0 || f.core.counters.CNPNotAllowed != 1 || len(f.holds) != 1 {
+		t.Errorf("a client that is not listed: %d messages, %d not allowed, %d holds", len(told), f.core.counters.CNPNotAllowed, len(f.holds))
+	}
 	for _, client := range []Client{ClientNone, ClientRateAdvice, ClientCNP} {
 		c := ingress(client)
-		c.Advice = &Advice{Hosts: prefixes("2001:db8:a::/48")}
+		c.Advice = &Advice{Hosts: c.Ingress.Hosts}
 		f := newFake(t, c)
 		f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
 		unknown := qps
@@ -501,7 +508,7 @@ func TestLimitsAreOfTheirKind(t *testing.T) {
 func TestOwnGatewayTellsTheClient(t *testing.T) {
 	c := telling()
 	c.PPFC.Gateways = []Gateway{{netip.MustParsePrefix("2001:db8:a::/48"), router6}}
-	c.Ingress = &Ingress{Serves: prefixes("2001:db8:a::/48"), Client: ClientCNP}
+	c.Ingress = &Ingress{Serves: prefixes("2001:db8:a::/48"), Client: ClientCNP, Hosts: prefixes("2001:db8:a::/48")}
 	f := newFake(t, c)
 	f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
 	f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)

@@ -127,6 +127,26 @@ func TestOctetsThatLeftAreSharedOut(t *testing.T) {
 	}
 }
 
+// What a queue drops is shared out among its flows: a quarter and three quarters of it.
+func TestDropsAreSharedOut(t *testing.T) {
+	f := watched(t)
+	for i := range uint64(60) {
+		samples := []packetio.Pair{packet(0x22, 0)}
+		for range 3 {
+			samples = append(samples, packet(0x11, 0), packet(0x33, 1))
+		}
+		drops := full(first, high, i*16) // and 4 dropped: the 20 that 4 samples are of
+		drops.Dropped = i * 4
+		f.interval(int64(i+1)*1e7, samples, drops, full(first+1, high, i*20))
+	}
+	for qp, want := range map[uint32]uint64{0x11: 177, 0x22: 59, 0x33: 0} {
+		got, err := f.GetHold(port, sai.HoldMatch{Kind: sai.HoldSession, Src: packet(0, 0).Src, Dst: packet(0, 0).Dst, Value: qp})
+		if err != nil || got.DroppedPackets+3 < want || got.DroppedPackets > want+3 {
+			t.Errorf("queue pair %#x: %d packets, want %d: %v", qp, got.DroppedPackets, want, err)
+		}
+	}
+}
+
 // A counter that goes backwards, as after a clear, adds nothing to the octets of a flow.
 func TestClearedCountersAddNoOctets(t *testing.T) {
 	f := watched(t)

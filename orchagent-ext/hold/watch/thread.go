@@ -54,6 +54,7 @@ type flow struct {
 	sampled.Estimate
 
 	left, before float64 // octets that left the queue by the last reading, and by the one before
+	dropped      float64 // packets that found the queue full
 }
 
 // octets returns the flow's octets in the queue: for the first signal those that it surely has.
@@ -163,12 +164,13 @@ func (t *thread) depth(r *reading) {
 	if !ok {
 		return
 	}
-	left, came := q.since(r)
+	left, came, dropped := q.since(r)
 	q.Arrived(came / float64(t.config.Rate))
 	q.Depth(r.Octets)
 	for f := range q.of {
 		share := q.Share(f)
 		f.before, f.left = f.left, f.left+share*left
+		f.dropped += share * dropped
 		f.Estimate = q.Of(f)
 		t.signal(f, &watched.Threshold, r.at, watched.Port)
 		if share == 0 && !f.named {
@@ -178,20 +180,20 @@ func (t *thread) depth(r *reading) {
 	q.Decay()
 }
 
-// since returns the octets that left a queue and those that came since the last reading, and
-// takes the reading. After a counter went backwards they are 0 once.
-func (q *queue) since(r *reading) (left, came float64) {
+// since returns the octets that left a queue and those that came since the last reading, and the
+// packets that it dropped, and takes the reading. After a counter went backwards they are 0 once.
+func (q *queue) since(r *reading) (left, came, dropped float64) {
 	last := &q.read
 	if last.at != 0 && r.Left >= last.Left && r.Dropped >= last.Dropped && r.Packets >= last.Packets {
-		left = float64(r.Left - last.Left)
+		left, dropped = float64(r.Left-last.Left), float64(r.Dropped-last.Dropped)
 		came = left + float64(r.Octets) - float64(last.Octets)
 		if packets := r.Packets - last.Packets; packets > 0 {
-			came += left / float64(packets) * float64(r.Dropped-last.Dropped)
+			came += left / float64(packets) * dropped
 		}
 	}
 	q.took = r.at - last.at
 	q.read = *r
-	return left, came
+	return left, came, dropped
 }
 
 // signal raises the event of a flow, as a switch that watches flows does: high again at each
@@ -260,8 +262,9 @@ func (f *Flows) GetFlow(_ sai.ObjectID, id uint64) (s sai.FlowState, err error) 
 	return s, sai.ErrNotFound
 }
 
-// GetHold implements [flowcontrol.Switch]: the octets of a flow that came, those in the queue
-// among them. What left since the last reading is taken to be as much as between the two before.
+// GetHold implements [flowcontrol.Switch]: the octets of a flow that left or are in the queue, and its
+// part of the packets that the queue dropped. What left since the last reading is taken to be as much
+// as between the two before.
 func (f *Flows) GetHold(_ sai.ObjectID, m sai.HoldMatch) (s sai.HoldState, err error) {
 	if m.Kind != sai.HoldSession {
 		return s, sai.ErrNotFound
@@ -273,7 +276,7 @@ func (f *Flows) GetHold(_ sai.ObjectID, m sai.HoldMatch) (s sai.HoldState, err e
 		}
 		part := min(1, float64(packetio.Monotonic()-q.read.at)/float64(q.took))
 		left := known.before + (known.left-known.before)*max(part, 0)
-		return sai.HoldState{Remaining: time.Second, Octets: uint64(left) + known.octets()}, nil
+		return sai.HoldState{Remaining: time.Second, Octets: uint64(left) + known.octets(), DroppedPackets: uint64(known.dropped)}, nil
 	}
 	return s, sai.ErrNotFound
 }

@@ -170,7 +170,9 @@ __noinline int softsai_meet_holds(struct __sk_buff *skb, struct leaver *l, const
 		if (!h)
 			continue;
 		verdict = held(h, generation, skb->wire_len, packets);
-		if (verdict == HOLD_NOT)
+		if (verdict == HOLD_COUNTS && skb->wire_len > room_left(line, l->queue))
+			__sync_fetch_and_add(&h->dropped, packets);
+		if (verdict == HOLD_NOT || verdict == HOLD_COUNTS)
 			continue;
 		if (verdict == HOLD_FULL)
 			return TC_ACT_SHOT;

@@ -138,7 +138,7 @@ struct softsai_hold {
 	/* Written at egress. */
 	__u64 octets, packets;	     /* that matched */
 	__u64 octets_in, packets_in; /* that went into the lane */
-	__u64 dropped;		     /* packets that found the lane full */
+	__u64 dropped;		     /* packets that found the lane full, or the queue where the hold only counts */
 	/* Written by the lane's thread. */
 	__u64 octets_out, packets_out __attribute__((aligned(8)));
 	__u64 zero[6];

@@ -120,9 +120,9 @@ static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 que
 	return f->ipv6 != 2;
 }
 
-enum { HOLD_NOT, HOLD_LANE, HOLD_FULL };
+enum { HOLD_NOT, HOLD_COUNTS, HOLD_LANE, HOLD_FULL };
 
-/* Whether a packet of so many octets waits for the hold of this generation, which counts it. */
+/* Whether a packet of so many octets waits for the hold of this generation, which counts it; HOLD_COUNTS: it does that only. */
 static __always_inline __u32 held(struct softsai_hold *h, __u32 generation, __u32 length, __u32 packets)
 {
 	__u64 in = *(volatile __u64 *)&h->packets_in, out = *(volatile __u64 *)&h->packets_out;
@@ -134,7 +134,7 @@ static __always_inline __u32 held(struct softsai_hold *h, __u32 generation, __u3
 	__sync_fetch_and_add(&h->octets, length);
 	__sync_fetch_and_add(&h->packets, packets);
 	if (h->rate == ~0ULL && in == out)
-		return HOLD_NOT;
+		return HOLD_COUNTS;
 	c = counts();
 	if (!c)
 		return HOLD_NOT;
