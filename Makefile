@@ -43,7 +43,7 @@ LINT_DEPS := shellcheck mandoc ansible-lint
 ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 
-.PHONY: sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab demo image image-tar image-test arm64 arm64-test clean sai-abi-check
+.PHONY: sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab kernels demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -220,8 +220,12 @@ sim-full: ## the same for 20 ms of each load, with every feature (an hour)
 	go run -trimpath -buildvcs=false ./tests/sim -full
 
 rdma-lab: build ## put RDMA stacks of others at the ends of a fabric, as root: guests with Debian's kernel and perftest, without KVM (some 8 minutes); writes build/rdma/report.json
-	@make -s deps DEPS='qemu-system-x86 redis-server iproute2'
+	@make -s deps DEPS='qemu-system-x86 redis-server iproute2 xz-utils'
 	go run -trimpath -buildvcs=false ./tests/rdma
+
+kernels: build ## run the software switch's tests and each feature with the kernels of Debian's suites, as root: guests without KVM (an hour or so); writes build/kernels/report.json
+	@make -s deps DEPS='qemu-system-x86 redis-server iproute2 xz-utils $(TO_BUILD)'
+	go run -trimpath -buildvcs=false ./tests/kernels
 
 # The demo says first that the kernel is too old: the build after it takes minutes.
 SHOWN      := spread,placement,stock,hold,wan

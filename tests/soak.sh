@@ -50,6 +50,7 @@ check rough make rough
 check sim make sim
 check sim-full make sim-full
 check rdma-lab make rdma-lab
+check kernels make kernels
 check fabric long -run Fabric ./tests/leafspine
 check container long -run Restart ./sonic-container
 check examples long -run Examples ./tests/docs

@@ -28,9 +28,10 @@ const (
 	// fills its queues however busy the machine is.
 	queueFrame = ethLen + ipv6Len + udpLen + bthLen + 924 + icrcLen
 	withQueues = "switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=1 "
-
-	patience = 60 * time.Second
 )
+
+// patience is for what takes milliseconds on an idle machine. The flag -patience sets it.
+var patience = 60 * time.Second
 
 // line is a router in the test's namespace with a port in and a port out, whose
 // queues the tests fill.

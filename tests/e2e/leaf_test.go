@@ -23,10 +23,12 @@ import (
 )
 
 const (
-	bin      = "../../bin/"
-	patience = 2 * time.Minute // for what takes milliseconds on an idle machine
-	poll     = 2 * time.Millisecond
+	bin  = "../../bin/"
+	poll = 2 * time.Millisecond
 )
+
+// patience is for what takes milliseconds on an idle machine. The flag -patience sets it.
+var patience = 2 * time.Minute
 
 // leaf is the leaf of host A – leaf == 4 uplinks == spine – host B, with Redis
 // and, when it was started, sluiced.

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -242,6 +243,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	flag.DurationVar(&patience, "patience", patience, "how long a test waits for what takes milliseconds on an idle machine")
 	os.Exit(witnessed(m.Run()))
 }
 

@@ -4,11 +4,9 @@
 // its soft-RoCE (rdma_rxe), libibverbs and perftest, run by QEMU. `make rdma-lab` runs all of it
 // as root; no KVM is needed.
 //
-// Debian's packages are downloaded and unpacked below the folder of the lab (packages.go); an
-// initramfs with the programs, their libraries and modules is made of them (initramfs.go). A guest
-// is reached by a serial port, over which it runs commands (guest.go, init.sh). In the fabric a
-// guest takes the place of a host of the testbed: a bridge in the host's namespace joins its TAP
-// device with the link to the leaf or spine (network.go).
+// The guests are those of tests/guest, of Debian's packages (image.go). In the fabric a guest takes
+// the place of a host of the testbed: a bridge in the host's namespace joins its TAP device with
+// the link to the leaf or spine (network.go).
 //
 // A scenario (scenarios.go) starts sluiced, lets the guests' programs run, and compares
 // Sluice's rows and the frames that arrive with the counters of the adapters ("rdma statistic",

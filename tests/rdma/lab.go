@@ -37,15 +37,11 @@ type lab struct {
 func newLab(ctx context.Context, bin, out string, timeout time.Duration) (l *lab, err error) {
 	l = &lab{bin: bin, out: out}
 	began := time.Now()
-	root, err := unpack(ctx, out)
+	i, err := makeImage(ctx, out)
 	if err != nil {
 		return l, err
 	}
-	i, err := makeImage(root, out)
-	if err != nil {
-		return l, err
-	}
-	fmt.Printf("kernel %s: image made in %.0f s\n", strings.TrimPrefix(filepath.Base(i.kernel), "vmlinuz-"), time.Since(began).Seconds())
+	fmt.Printf("kernel %s: image made in %.0f s\n", i.Release, time.Since(began).Seconds())
 	if l.folder, err = os.MkdirTemp("", "sluice-rdma-"); err != nil {
 		return l, err
 	}
@@ -68,7 +64,7 @@ func newLab(ctx context.Context, bin, out string, timeout time.Duration) (l *lab
 		return l, err
 	}
 	for _, e := range []*end{l.a, l.b} {
-		if err := e.await(timeout); err != nil {
+		if err := e.Await(timeout); err != nil {
 			return l, err
 		}
 		if err := e.configure(ctx); err != nil {
@@ -118,8 +114,8 @@ func (l *lab) stop() (err error) {
 func (l *lab) close() error {
 	err := l.stop()
 	for _, e := range []*end{l.a, l.b} {
-		if e != nil && e.guest != nil {
-			e.close()
+		if e != nil && e.Guest != nil {
+			e.Close()
 		}
 	}
 	if l.fabric != nil {
@@ -151,7 +147,7 @@ func observe(ctx context.Context, s *site.Site) error {
 
 // counters are the adapter's: those of hw_counters, by name.
 func (e *end) counters(ctx context.Context) (map[string]int, error) {
-	out, err := e.run(ctx, "cd /sys/class/infiniband/rxe0/ports/1/hw_counters && grep . *")
+	out, err := e.Run(ctx, "cd /sys/class/infiniband/rxe0/ports/1/hw_counters && grep . *")
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +155,7 @@ func (e *end) counters(ctx context.Context) (map[string]int, error) {
 	for line := range strings.Lines(out) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		if all[name], err = strconv.Atoi(value); err != nil {
-			return nil, fmt.Errorf("hw_counters of %s: %w", e.name, err)
+			return nil, fmt.Errorf("hw_counters of %s: %w", e.Name, err)
 		}
 	}
 	return all, nil

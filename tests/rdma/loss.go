@@ -32,7 +32,7 @@ func health(ctx context.Context, l *lab) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := l.a.run(ctx, "/sbin/tc qdisc replace dev eth0 root netem loss 1%% limit 10000"); err != nil {
+	if _, err := l.a.Run(ctx, "/sbin/tc qdisc replace dev eth0 root netem loss 1%% limit 10000"); err != nil {
 		return err
 	}
 	capture, err := l.A.Capture()
@@ -50,7 +50,7 @@ func health(ctx context.Context, l *lab) (err error) {
 			naks++
 		}
 	}
-	out, err := l.a.run(ctx, "/sbin/tc -s qdisc show dev eth0; /sbin/tc qdisc del dev eth0 root")
+	out, err := l.a.Run(ctx, "/sbin/tc -s qdisc show dev eth0; /sbin/tc qdisc del dev eth0 root")
 	if err != nil {
 		return err
 	}

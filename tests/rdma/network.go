@@ -11,23 +11,25 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/tests/guest"
 )
 
 const (
-	patience = 2 * time.Minute // for something that takes milliseconds on an idle machine
-	poll     = 20 * time.Millisecond
+	patience    = 2 * time.Minute // for something that takes milliseconds on an idle machine
+	poll        = 20 * time.Millisecond
+	guestMemory = 330 // MB
 )
 
 // An end is a guest in place of a host of the testbed.
 type end struct {
-	*guest
+	*guest.Guest
 	port        *fabric.Interface // of the host: frames for the guest arrive there
 	addr, addr4 netip.Prefix
 }
 
 // attachGuest boots a guest in place of a host: it has the host's MAC address, and will have its
 // addresses.
-func attachGuest(host *fabric.Interface, addr, addr4 netip.Prefix, i image, folder string) (*end, error) {
+func attachGuest(host *fabric.Interface, addr, addr4 netip.Prefix, i guest.Image, folder string) (*end, error) {
 	mac := host.MAC.String()
 	for _, args := range []string{
 		// Frames for the guest pass this host.
@@ -46,8 +48,14 @@ func attachGuest(host *fabric.Interface, addr, addr4 netip.Prefix, i image, fold
 	if err := host.Node.Sysctl("net.ipv6.conf.br0.disable_ipv6", "1"); err != nil {
 		return nil, err
 	}
-	g, err := boot(host.Node, host.Node.Name, "tap0", mac, i, folder)
-	return &end{guest: g, port: host, addr: addr, addr4: addr4}, err
+	// Frames leave with their checksums filled in, and none is larger than the MTU: a switch
+	// would see the same.
+	const asWired = "csum=off,gso=off,guest_csum=off,guest_tso4=off,guest_tso6=off,guest_ufo=off,host_tso4=off,host_tso6=off,host_ufo=off,mrg_rxbuf=off"
+	g, err := guest.Boot(host.Node, host.Node.Name, guest.Machine{Image: i, Memory: guestMemory, Folder: folder, Extra: []string{
+		// Unbounded (sndbuf): QEMU can miss that a device which was full has room again.
+		"-netdev", "tap,id=net0,script=no,downscript=no,sndbuf=0,ifname=tap0",
+		"-device", "virtio-net-pci,netdev=net0,romfile=,mac=" + mac + "," + asWired}})
+	return &end{Guest: g, port: host, addr: addr, addr4: addr4}, err
 }
 
 // busybox has an ip of its own, which its shell prefers to that of iproute2: hence the path.
@@ -68,7 +76,7 @@ func (e *end) configure(ctx context.Context) error {
 		fmt.Sprintf("/bin/ip -6 route add default via %s dev eth0", router.LinkLocal),
 		"rdma link add rxe0 type rxe netdev eth0",
 	} {
-		if _, err := e.run(ctx, "%s", command); err != nil {
+		if _, err := e.Run(ctx, "%s", command); err != nil {
 			return err
 		}
 	}

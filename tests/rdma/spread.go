@@ -107,13 +107,13 @@ func (l *lab) pour(ctx context.Context, t transfer) (stop func() error, err erro
 	if err != nil {
 		return nil, err
 	}
-	if _, err := l.a.run(ctx, "%s >/tmp/client 2>&1 &", client); err != nil {
+	if _, err := l.a.Run(ctx, "%s >/tmp/client 2>&1 &", client); err != nil {
 		return nil, err
 	}
 	return func() error {
 		var errs []error
 		for _, e := range []*end{l.a, l.b} {
-			_, err := e.run(ctx, "killall -9 %s; while pidof %s >/dev/null; do sleep 0.1; done", t.program, t.program)
+			_, err := e.Run(ctx, "killall -9 %s; while pidof %s >/dev/null; do sleep 0.1; done", t.program, t.program)
 			errs = append(errs, err)
 		}
 		return errors.Join(errs...)
@@ -160,7 +160,7 @@ func (l *lab) worst(ctx context.Context) (float64, error) {
 			return float64(most) * uplinks / float64(sum), readErr
 		}
 		if err = ctx.Err(); err == nil && time.Now().After(deadline) {
-			out, _ := l.a.run(ctx, "tail -5 /tmp/client")
+			out, _ := l.a.Run(ctx, "tail -5 /tmp/client")
 			err = fmt.Errorf("the uplinks sent %d packets in %v: %s", sum, patience, out)
 		}
 	}

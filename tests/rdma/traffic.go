@@ -35,7 +35,7 @@ func (e *end) gidIndex(ctx context.Context, four bool) (int, error) {
 	for i := 0; i < len(a); i += 2 {
 		groups = append(groups, fmt.Sprintf("%02x%02x", a[i], a[i+1]))
 	}
-	out, err := e.run(ctx, "cd /sys/class/infiniband/rxe0/ports/1/gids && for i in 0 1 2 3 4 5 6 7; do echo $(cat $i) $i; done | grep ^%s", strings.Join(groups, ":"))
+	out, err := e.Run(ctx, "cd /sys/class/infiniband/rxe0/ports/1/gids && for i in 0 1 2 3 4 5 6 7; do echo $(cat $i) $i; done | grep ^%s", strings.Join(groups, ":"))
 	if err != nil {
 		return 0, err
 	}
@@ -55,11 +55,11 @@ func (l *lab) play(ctx context.Context, t transfer) (pairs []queuePair, err erro
 	if err != nil {
 		return nil, err
 	}
-	out, err := l.a.run(ctx, "%s", client)
+	out, err := l.a.Run(ctx, "%s", client)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := l.b.run(ctx, "while pidof %s >/dev/null; do sleep 0.1; done", t.program); err != nil {
+	if _, err := l.b.Run(ctx, "while pidof %s >/dev/null; do sleep 0.1; done", t.program); err != nil {
 		return nil, err
 	}
 	var local, remote []uint32
@@ -99,7 +99,7 @@ func (l *lab) serve(ctx context.Context, t transfer) (client string, err error) 
 	if t.cm {
 		listens = "/usr/bin/rdma res show cm_id | grep -q LISTEN"
 	}
-	_, err = l.b.run(ctx, "%s >/tmp/server 2>&1 & until %s; do sleep 0.1; done", server, listens)
+	_, err = l.b.Run(ctx, "%s >/tmp/server 2>&1 & until %s; do sleep 0.1; done", server, listens)
 	return client, err
 }
 

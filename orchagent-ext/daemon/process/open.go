@@ -3,6 +3,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 	soft := filepath.Base(o.options.Library) == SoftLibrary
 	ports, opened := policy.Ports(s), ""
 	if soft {
-		if err := machine.CheckSoftwareSwitch(machine.ASIC("/"), o.options.Profile); err != nil {
+		if err := cmp.Or(machine.CheckKernel(machine.Running()), machine.CheckSoftwareSwitch(machine.ASIC("/"), o.options.Profile)); err != nil {
 			return nil, err
 		}
 		if ports, opened = present(ports); len(ports) == 0 {

@@ -20,6 +20,23 @@ var (
 	KnownPaths = Kernel{6, 11}
 )
 
+// KernelError is of the software switch with a kernel that is too old for it.
+type KernelError struct{ Release string }
+
+// Error names the release that runs and the one that is needed. It is one line for the operator.
+func (e *KernelError) Error() string {
+	return fmt.Sprintf("libsoftsai.so needs Linux %v or later, and %v for placement; this is %s: start a later kernel (Debian 12 has one in its backports)", SoftwareSwitch, KnownPaths, e.Release)
+}
+
+// CheckKernel returns a [KernelError] where the software switch cannot work with a release of the
+// kernel, as [Running] returns it. An unknown release passes.
+func CheckKernel(release string) error {
+	if ParseKernel(release).Before(SoftwareSwitch) {
+		return &KernelError{release}
+	}
+	return nil
+}
+
 // Running returns the release of the kernel that runs, as uname(2) has it; "" where that
 // fails.
 func Running() string {

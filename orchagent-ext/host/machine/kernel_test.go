@@ -2,7 +2,10 @@
 
 package machine
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
 
 func TestKernelIsComparedByNumbers(t *testing.T) {
 	for _, tt := range []struct {
@@ -22,6 +25,16 @@ func TestKernelIsComparedByNumbers(t *testing.T) {
 		got := ParseKernel(tt.release)
 		if got != tt.want || got.Before(SoftwareSwitch) != tt.old || got.Before(KnownPaths) != tt.blind {
 			t.Errorf("%q: %v, before %v %v, before %v %v", tt.release, got, SoftwareSwitch, got.Before(SoftwareSwitch), KnownPaths, got.Before(KnownPaths))
+		}
+	}
+}
+
+// TestFirstHourSoftwareSwitchRefusesAnOldKernel: the operator reads which release is needed.
+func TestFirstHourSoftwareSwitchRefusesAnOldKernel(t *testing.T) {
+	for release, refused := range map[string]bool{"6.1.0-25-amd64": true, "5.15.0": true, "6.3.0": false, "6.12.117+deb13-amd64": false, "7.3.4": false, "": false, "odd": false} {
+		var err *KernelError
+		if got := errors.As(CheckKernel(release), &err); got != refused || refused && err.Release != release {
+			t.Errorf("%q: refused %v, want %v", release, got, refused)
 		}
 	}
 }

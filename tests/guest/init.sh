@@ -5,7 +5,7 @@
 # second serial port, a line each. Its answer is a line "done STATUS OCTETS", and the output.
 /bin/busybox mkdir -p /proc /sys /dev /tmp /bin /sbin /run /usr/sbin
 /bin/busybox --install -s /bin
-export PATH=/bin:/sbin:/usr/bin HOME=/tmp
+export PATH=/usr/sbin:/usr/bin:/bin:/sbin HOME=/tmp
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev

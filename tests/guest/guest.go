@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package guest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"sluice/orchagent-ext/testbed/fabric"
+)
+
+const (
+	patience = 2 * time.Minute // for something that takes milliseconds on an idle machine
+	poll     = 20 * time.Millisecond
+)
+
+// A Guest is a virtual machine that runs commands. Its methods may be called from any goroutine;
+// one command runs at a time.
+type Guest struct {
+	Name    string
+	process *fabric.Process
+	console net.Conn
+	answers *bufio.Reader
+	mu      sync.Mutex
+	log     string // of its kernel
+}
+
+// A Machine is what a guest has.
+type Machine struct {
+	Image  Image
+	Memory int      // MB
+	Folder string   // of its socket and logs
+	Extra  []string // further options of QEMU, such as those of devices
+}
+
+// Boot starts a guest in the namespace of a node. It does not wait for the guest, see
+// [Guest.Await]. Closing the node's fabric ends it.
+func Boot(node *fabric.Node, name string, m Machine) (*Guest, error) {
+	g := &Guest{Name: name, log: filepath.Join(m.Folder, name+".console")}
+	socket := filepath.Join(m.Folder, name+".socket")
+	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(m.Folder, name+".qemu"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command("qemu-system-x86_64", append([]string{"-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", fmt.Sprint(m.Memory),
+		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+		"-kernel", m.Image.Kernel, "-initrd", m.Image.Initramfs, "-append", "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on tsc=reliable",
+		"-serial", "file:" + g.log, "-serial", "unix:" + socket + ",server=on,wait=off"}, m.Extra...)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if g.process, err = node.Start(cmd); err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(poll) {
+		if g.console, err = net.Dial("unix", socket); err == nil {
+			g.answers = bufio.NewReader(g.console)
+			return g, nil
+		}
+		select {
+		case <-g.process.Done():
+			return nil, fmt.Errorf("QEMU ended, see %s: %w", log.Name(), g.process.Wait())
+		default:
+		}
+		if time.Now().After(deadline) {
+			return nil, err
+		}
+	}
+}
+
+// Await waits until the guest runs commands.
+func (g *Guest) Await(timeout time.Duration) error {
+	if err := g.console.SetReadDeadline(time.Now().Add(timeout)); err != nil {
+		return err
+	}
+	for {
+		line, err := g.answers.ReadString('\n')
+		if err != nil {
+			return fmt.Errorf("guest %s does not boot, see %s: %w", g.Name, g.log, err)
+		}
+		if strings.TrimSpace(line) == "ready" {
+			return nil
+		}
+	}
+}
+
+// Run runs a shell command of one line and returns its output. A status other than 0 is an error.
+func (g *Guest) Run(ctx context.Context, format string, args ...any) (string, error) {
+	command := fmt.Sprintf(format, args...)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(patience)
+	}
+	if err := g.console.SetDeadline(deadline); err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(g.console, command+"\n"); err != nil {
+		return "", fmt.Errorf("guest %s: %w", g.Name, err)
+	}
+	line, err := g.answers.ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("guest %s: %s: %w", g.Name, command, err)
+	}
+	var status, octets int
+	if _, err := fmt.Sscanf(line, "done %d %d", &status, &octets); err != nil {
+		return "", fmt.Errorf("guest %s: %s: answer %q: %w", g.Name, command, line, err)
+	}
+	out := make([]byte, octets)
+	if _, err := io.ReadFull(g.answers, out); err != nil {
+		return "", fmt.Errorf("guest %s: %s: %w", g.Name, command, err)
+	}
+	if status != 0 {
+		return string(out), fmt.Errorf("guest %s: %s: status %d: %s", g.Name, command, status, lastLines(string(out), 40))
+	}
+	return string(out), nil
+}
+
+// lastLines returns at most n lines of a text.
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
+}
+
+// Close ends the guest.
+func (g *Guest) Close() {
+	if g.console != nil {
+		_ = g.console.Close() // it was for commands, which have ended
+	}
+	g.process.Kill()
+}

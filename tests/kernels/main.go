@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/tests/guest"
+)
+
+// guestMemory is that of a guest, MB: its files are in it, too.
+const guestMemory = 1000
+
+type options struct {
+	out, bin, kernels, checks string
+	from                      guest.Suite
+	boot, patience, limit     time.Duration
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.out, "out", "build/kernels", "`folder` of packages, images, logs and report.json")
+	flag.StringVar(&o.bin, "bin", "bin", "`folder` of the programs and libsoftsai.so")
+	flag.StringVar(&o.kernels, "kernel", "", "`names` of kernels such as 6.12, separated by commas; without it all run")
+	flag.StringVar(&o.checks, "check", "", "`names` of checks: softsai or features, separated by commas; without it all run")
+	flag.StringVar(&o.from.Mirror, "mirror", "http://deb.debian.org/debian", "`URL` of a mirror of Debian")
+	flag.StringVar(&o.from.Keys, "keys", "/usr/share/keyrings/debian-archive-keyring.gpg", "`file` of the keys that sign Debian's suites")
+	flag.DurationVar(&o.boot, "boot", 5*time.Minute, "how long a guest may take to boot")
+	flag.DurationVar(&o.patience, "patience", 10*time.Minute, "how long a test waits for an event: without KVM the switch opens in a minute")
+	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "how long tests of a package may take")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := o.run(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "kernels: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// run tries the kernels one after the other. The report is written after each. Failed checks are
+// an error at the end.
+func (o *options) run(ctx context.Context) (err error) {
+	wanted := slices.DeleteFunc(slices.Clone(kernels), func(k kernel) bool {
+		return o.kernels != "" && !slices.Contains(strings.Split(o.kernels, ","), k.name)
+	})
+	if o.out, err = filepath.Abs(o.out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.out, 0o777); err != nil {
+		return err
+	}
+	b, err := build(ctx, o.bin, o.out)
+	if err != nil {
+		return err
+	}
+	f, err := fabric.New()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	var r report
+	for _, k := range wanted {
+		result := &result{Kernel: k.name, Suite: k.suite}
+		r.Kernels = append(r.Kernels, result)
+		if err := o.try(ctx, f, b, k, result); err != nil {
+			result.add(check{Name: "guest", Got: err.Error()})
+		}
+		if err := r.write(filepath.Join(o.out, "report.json")); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	n, all := r.failed()
+	if n != 0 {
+		return fmt.Errorf("%d of %d checks do not hold, see %s", n, all, o.out)
+	}
+	fmt.Printf("%d checks hold\n", all)
+	return nil
+}
+
+// try boots a kernel and runs its checks.
+func (o *options) try(ctx context.Context, f *fabric.Fabric, b *built, k kernel, r *result) error {
+	folder := filepath.Join(o.out, k.name)
+	i, err := b.image(ctx, k, o.from, folder)
+	if err != nil {
+		return err
+	}
+	node, err := f.Node("kernel" + k.name) // it has no link: the guest has no network device
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	g, err := guest.Boot(node, "guest", guest.Machine{Image: i, Memory: guestMemory, Folder: folder})
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	if err := g.Await(o.boot); err != nil {
+		return err
+	}
+	r.Release, r.Boot = i.Release, time.Since(began).Seconds()
+	fmt.Printf("kernel %s of %s: booted in %.0f s\n", i.Release, k.suite, r.Boot)
+	if _, err := g.Run(ctx, "/usr/bin/ip link set lo up && mkdir -p /var/run /run/netns /var/lib /etc && ln -sf /run/netns /var/run/netns; mount -t bpf bpf /sys/fs/bpf; mount -t cgroup2 none /sys/fs/cgroup; true"); err != nil {
+		return err
+	}
+	t := &tester{g, o.patience, o.limit}
+	if k.old {
+		r.add(t.refuses(ctx, i.Release))
+		return ctx.Err()
+	}
+	if o.wants("softsai") {
+		r.add(o.check(ctx, t, folder, "softsai", softsai, ""))
+	}
+	for _, f := range features {
+		if o.wants("features") || o.wants(f.name) {
+			r.add(o.check(ctx, t, folder, f.name, "tests/e2e", "^"+f.test+"$"))
+		}
+	}
+	return ctx.Err()
+}
+
+func (o *options) wants(name string) bool {
+	return o.checks == "" || slices.Contains(strings.Split(o.checks, ","), name)
+}
+
+// check runs tests of a package, and keeps their output.
+func (o *options) check(ctx context.Context, t *tester, folder, name, pkg, pattern string) check {
+	began := time.Now()
+	v, out, err := t.test(ctx, pkg, pattern)
+	c := check{Name: name, OK: err == nil, Passed: v.passed, Skipped: v.skipped, Failed: v.failed, Seconds: time.Since(began).Seconds()}
+	log := filepath.Join(folder, strings.NewReplacer(" ", "-", ",", "").Replace(name)+".log")
+	if writeErr := os.WriteFile(log, []byte(out), 0o666); writeErr != nil {
+		err = errors.Join(err, writeErr)
+	}
+	if err != nil {
+		c.Got = "see " + log
+		if v.failed == nil {
+			c.Got = err.Error()
+		}
+	}
+	return c
+}
