@@ -30,7 +30,7 @@ const loader = "lib64/ld-linux-x86-64.so.2"
 
 // Contents are what an image has. Modules that the kernel has built in are left out.
 type Contents struct {
-	Kernel   string   // root of the unpacked packages with the kernel and its modules
+	Kernel   string   // root of the unpacked packages with the kernel, its modules, and busybox-static
 	Modules  []string // loaded at the start, after those that they depend on
 	Root     string   // folder that the programs and their libraries are below
 	Programs []string // below Root, there and in the guest
@@ -56,7 +56,11 @@ func (c Contents) Make(folder string) (i Image, err error) {
 		return i, err
 	}
 	i.Release, i.Initramfs = filepath.Base(modules), filepath.Join(folder, "initramfs.gz")
-	files := fileSet{c.Root, map[string]string{loader: filepath.Join(c.Root, loader)}}
+	busybox, err := oneOf(c.Kernel, "bin/busybox", "usr/bin/busybox")
+	if err != nil {
+		return i, err
+	}
+	files := fileSet{c.Root, map[string]string{"bin/busybox": busybox, loader: filepath.Join(c.Root, loader)}}
 	for _, p := range c.Programs {
 		if err := files.withLibraries(p, filepath.Join(c.Root, p)); err != nil {
 			return i, err

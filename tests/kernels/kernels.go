@@ -58,7 +58,7 @@ func (b *built) contents(kernelRoot string) guest.Contents {
 	c := guest.Contents{
 		Kernel: kernelRoot, Modules: modules, Root: "/",
 		Programs: []string{"usr/bin/redis-server", "usr/bin/redis-cli", "usr/bin/ip", "usr/sbin/tc", "lib/x86_64-linux-gnu/libgcc_s.so.1"},
-		Files:    map[string]string{"bin/busybox": filepath.Join(kernelRoot, "bin/busybox")},
+		Files:    map[string]string{},
 	}
 	for name, file := range b.files {
 		c.Files[filepath.Join(source, name)] = file

@@ -17,7 +17,7 @@ var packages = []string{
 
 // programs are those of a guest, by their path below the root. Busybox has the rest.
 var programs = []string{
-	"bin/busybox", "bin/ip", "sbin/tc", "usr/bin/rdma",
+	"bin/ip", "sbin/tc", "usr/bin/rdma",
 	"usr/bin/ibv_devices", "usr/bin/ibv_devinfo", "usr/bin/ibv_rc_pingpong", "usr/bin/ibv_uc_pingpong", "usr/bin/ibv_ud_pingpong",
 	"usr/bin/ib_write_bw", "usr/bin/ib_send_bw", "usr/bin/ib_read_bw", "usr/bin/ib_atomic_bw", "usr/bin/rping", "usr/bin/ucmatose",
 	"usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav34.so", // loaded by its name in etc/libibverbs.d
