@@ -35,7 +35,7 @@ type Guest struct {
 	log     string // of its kernel
 }
 
-// A Machine is what a guest has.
+// A Machine is the image, memory and devices of a guest.
 type Machine struct {
 	Image  Image
 	Memory int      // MB

@@ -28,7 +28,7 @@ var libraryFolders = []string{"lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"
 // loader is the dynamic linker that the programs name.
 const loader = "lib64/ld-linux-x86-64.so.2"
 
-// Contents are what an image has. Modules that the kernel has built in are left out.
+// Contents are the files of an image. Modules that the kernel has built in are left out.
 type Contents struct {
 	Kernel   string   // root of the unpacked packages with the kernel, its modules, and busybox-static
 	Modules  []string // loaded at the start, after those that they depend on

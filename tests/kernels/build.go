@@ -18,7 +18,7 @@ const softsai = "sai-shim/softsai"
 // variants of libsoftsai.so that its tests build where there is a compiler, by options of make.
 var variants = []string{"BPF_DEFINES=-DSOFTSAI_DROP_CALLS=10"}
 
-// built is what runs in guests, by its path below the source: the file here.
+// built are the files of guests, by their path below the source: the file here.
 type built struct{ files map[string]string }
 
 // build builds the tests below a folder. The programs are those of bin.

@@ -52,7 +52,7 @@ var modules = []string{
 	"dummy", "tun", "bridge", "8021q", "vrf", "bonding", "ip6_tunnel", "ip_tunnel", "sit", "mpls_router", "mpls_iptunnel", "crc32_generic", "crc32c_generic",
 }
 
-// contents are those of a guest: programs of this machine, and what was built.
+// contents are those of a guest: programs of this machine, and the tests.
 func (b *built) contents(kernelRoot string) guest.Contents {
 	const source = "sluice" // the source, of which there are folders for tests to run in
 	c := guest.Contents{
@@ -66,7 +66,7 @@ func (b *built) contents(kernelRoot string) guest.Contents {
 	return c
 }
 
-// image makes what guests with a kernel boot.
+// image makes the image of a kernel.
 func (b *built) image(ctx context.Context, k kernel, from guest.Suite, folder string) (guest.Image, error) {
 	from.Name = k.suite
 	root, err := from.Unpack(ctx, folder, "busybox-static")

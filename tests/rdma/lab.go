@@ -100,7 +100,7 @@ func (l *lab) files(name string) site.Files {
 	return site.Files{Programs: l.bin, Folder: filepath.Join(l.folder, fmt.Sprint(name, l.started)), Log: filepath.Join(l.out, name+".log")}
 }
 
-// stop ends what a scenario started.
+// stop ends the switches of a scenario.
 func (l *lab) stop() (err error) {
 	for _, s := range []**site.Site{&l.leaf, &l.spine} {
 		if *s != nil {

@@ -85,7 +85,7 @@ func (l *lab) labelled(ctx context.Context, t transfer) error {
 		after, err = l.a.counters(ctx)
 	}
 	sent := after["sent_pkts"] - adapter["sent_pkts"]
-	if err == nil { // what the adapter sent twice may be on its way after the transfer has ended
+	if err == nil { // packets that the adapter sent twice may be on its way after the transfer has ended
 		err = l.until(ctx, func() (bool, error) { return capture.Len() >= sent && len(roce(capture.Frames())) >= sent, nil })
 	}
 	frames, stopErr := capture.Stop()

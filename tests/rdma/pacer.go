@@ -147,7 +147,7 @@ func (p *pacer) release(now time.Time) error {
 			frame := f.waiting[0]
 			f.waiting = f.waiting[1:]
 			if f.mbps != 0 {
-				if f.next.Before(now.Add(-10 * pacerTick)) { // what was not used is no credit
+				if f.next.Before(now.Add(-10 * pacerTick)) { // unused time is no credit
 					f.next = now
 				}
 				f.next = f.next.Add(time.Duration(len(frame)*8*1000/int(f.mbps)) * time.Nanosecond)

@@ -66,8 +66,17 @@ func (p *policer) close() (err error) {
 	return err
 }
 
-// attach gives a socket the filter with these rates by kind. ipv6: packets over IPv6.
+// drop reports whether messages over IPv6, or IPv4, have a rate. Over IPv4 there is no PFCM.
+func (r messageRates) drop(ipv6 bool) bool {
+	return r.ppfc.PerSecond != 0 || r.ppfcBySource.PerSecond != 0 || ipv6 && r.pfcm.PerSecond != 0
+}
+
+// attach gives a socket the filter with these rates by kind, where there are some. ipv6: packets
+// over IPv6.
 func (p *policer) attach(fd int, ipv6 bool, rates messageRates) error {
+	if !rates.drop(ipv6) {
+		return nil // the kernel refuses a program that never gets to its end "drop"
+	}
 	program, err := loadFilter(p.program(ipv6, rates))
 	if err != nil {
 		return fmt.Errorf("police messages in the kernel (CAP_BPF): %w", err)

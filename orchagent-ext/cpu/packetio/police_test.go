@@ -3,10 +3,13 @@
 package packetio
 
 import (
+	"errors"
 	"net/netip"
 	"slices"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/wire/notify"
@@ -97,6 +100,19 @@ func TestFloodOfOnePortIsPolicedInTheKernel(t *testing.T) {
 		}
 		if got := is.received[uint32(a.Index)] + int(is.policed); got > n || got < n-is.lost {
 			t.Errorf("%s: %d received and %d dropped, of %d, %d lost on their way", kind, is.received[uint32(a.Index)], is.policed, n, is.lost)
+		}
+	}
+}
+
+// Where a socket has no rate, as that of IPv4 without PPFC, all sockets are policed as configured.
+func TestRatesOfPFCMAloneArePoliced(t *testing.T) {
+	pair := fabrictest.Pair(t)
+	every := MessageRate{PerSecond: 1000, Burst: 50}
+	for name, c := range map[string]MessageConfig{"PFCM": {PFCMRate: every}, "PPFC": {PPFCRate: every}, "a source": {PPFCRateBySource: every}, "none": {}} {
+		c.Codes = notify.DefaultCodePoints()
+		c.Senders = []MessageSender{{uint32(pair.B.Index), pair.A.LinkLocal}}
+		if err := messages(t, pair.B, &c).Unpoliced(); errors.Is(err, unix.EINVAL) {
+			t.Errorf("rate of %s alone: %v", name, err)
 		}
 	}
 }
