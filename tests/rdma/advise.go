@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/netip"
 	"slices"
@@ -20,6 +21,9 @@ const (
 	// step is a fifth of a fair share.
 	advisedRate  = 20
 	advisedAbove = 20000 // octets of a flow in the queue
+	// dataOctets are less than the first window of a connection, and more than perftest sends by the
+	// queue pair over which it sets up connections of RDMA-CM.
+	dataOctets = 40 * 1100
 	// advisedWindow is the packets of all connections, after each was advised or none is any more,
 	// by which shares are judged.
 	advisedWindow = 3000
@@ -39,6 +43,7 @@ func advises(ctx context.Context, l *lab) error {
 			return fmt.Errorf("%s: %w", by, err)
 		}
 		l.report.Advice[by] = a
+		l.report.judge("advice, set up by "+by+": connections that send data", advisedPairs, a.Flows)
 		l.report.holds("advice, set up by "+by+": connections that were advised", float64(a.Advised) >= 0.95*float64(a.Flows), fmt.Sprint("95 % of ", a.Flows), a.Advised)
 		l.report.holds("advice, set up by "+by+": seconds to the first advice, p95", a.SecondsP95 <= adviceLimit.Seconds(), fmt.Sprint("<= ", adviceLimit.Seconds()), fmt.Sprintf("%.2f", a.SecondsP95))
 		l.report.holds("advice, set up by "+by+": shares", a.ShareMin >= shareMin && a.ShareMax <= shareMax, fmt.Sprintf("%.1f to %.1f", shareMin, shareMax), fmt.Sprintf("%.2f to %.2f", a.ShareMin, a.ShareMax))
@@ -49,7 +54,7 @@ func advises(ctx context.Context, l *lab) error {
 // adviseBy is how advice reaches connections that were set up by RDMA-CM, or by TCP.
 func (l *lab) adviseBy(ctx context.Context, cm bool) (a *advice, err error) {
 	defer func() { err = errors.Join(err, l.stop()) }()
-	if err := l.startSpine(ctx, queues(l.SpineB, advisedRate, queueBytes)...); err != nil {
+	if err := l.startSpine(ctx, queues(fastRate, l.SpineB, advisedRate, queueBytes)...); err != nil {
 		return nil, err
 	}
 	if err := l.advising(ctx); err != nil {
@@ -88,6 +93,7 @@ func (l *lab) advising(ctx context.Context) error {
 // they send in the window after it.
 func (p *pacer) judge(ctx context.Context) (*advice, error) {
 	if _, err := p.window(ctx, func(all map[uint32]paced) bool {
+		all = withData(all)
 		for _, f := range all {
 			if f.advised.IsZero() {
 				return false
@@ -105,6 +111,7 @@ func (p *pacer) judge(ctx context.Context) (*advice, error) {
 	if err != nil {
 		return nil, err
 	}
+	after = withData(after)
 	a := &advice{Flows: len(after), ShareMin: math.Inf(1)}
 	var seconds []float64
 	sum := 0
@@ -124,6 +131,13 @@ func (p *pacer) judge(ctx context.Context) (*advice, error) {
 		a.SecondsP95 = seconds[(len(seconds)*95+99)/100-1]
 	}
 	return a, nil
+}
+
+// withData are the connections that carry data.
+func withData(all map[uint32]paced) map[uint32]paced {
+	all = maps.Clone(all)
+	maps.DeleteFunc(all, func(_ uint32, f paced) bool { return f.octets < dataOctets })
+	return all
 }
 
 // window waits until the connections have sent a window of packets, or is says that it is enough.

@@ -12,19 +12,26 @@ import (
 
 const (
 	fastRate   = 100     // Mbit/s of ports
-	slowRate   = 20      // of the port to guest B
-	smallQueue = 150000  // octets
-	queueBytes = 1000000 // of other ports
-	heldAbove  = 20000   // of a flow in a queue
+	queueBytes = 1000000 // of their queues
+
+	// The port to guest B overflows however slow the guests are, and has headroom for a hold that
+	// comes late on a busy machine: heldPairs × heldAbove octets are in its queue when the last
+	// flow is reported, and the rest of smallQueue fills by feedRate - slowRate in 100 ms.
+	slowRate   = 3      // Mbit/s of the port to guest B
+	feedRate   = 20     // Mbit/s of ports before it
+	smallQueue = 300000 // octets
+	heldAbove  = 20000  // of a flow in a queue
+	heldPairs  = 4
+	held       = "-n 64 -t 32 -s 4096" // 32 messages of each are outstanding: 524 kB
 )
 
 // queues is the profile of a switch with queues. exception is for one port: its rate in Mbit/s, and
 // the octets of its queue.
-func queues(exception *fabric.Interface, mbps, octets int) []string {
-	rate, size := fmt.Sprint("SLUICE_QUEUE_RATE=", fastRate), fmt.Sprint("SLUICE_QUEUE_BYTES=", queueBytes)
+func queues(mbps int, exception *fabric.Interface, itsMbps, itsOctets int) []string {
+	rate, size := fmt.Sprint("SLUICE_QUEUE_RATE=", mbps), fmt.Sprint("SLUICE_QUEUE_BYTES=", queueBytes)
 	if exception != nil {
-		rate += fmt.Sprintf(",%s=%d", exception.Name, mbps)
-		size += fmt.Sprintf(",%s=%d", exception.Name, octets)
+		rate += fmt.Sprintf(",%s=%d", exception.Name, itsMbps)
+		size += fmt.Sprintf(",%s=%d", exception.Name, itsOctets)
 	}
 	return []string{"SLUICE_QUEUES=8", rate, size}
 }
@@ -33,7 +40,7 @@ func queues(exception *fabric.Interface, mbps, octets int) []string {
 func hold(ctx context.Context, l *lab) error {
 	l.report.Hold = map[string]*losses{}
 	for _, by := range []string{"none", "pfcm"} {
-		lost, held, err := l.overflow(ctx, by == "pfcm")
+		lost, flows, err := l.overflow(ctx, by == "pfcm")
 		if err != nil {
 			return fmt.Errorf("%s: %w", by, err)
 		}
@@ -42,7 +49,7 @@ func hold(ctx context.Context, l *lab) error {
 			l.report.holds("hold, none: packets that the queue dropped", lost.Drops > 0, "> 0", lost.Drops)
 			continue
 		}
-		l.report.holds("hold, pfcm: flows that the leaf held", held > 0, "> 0", held)
+		l.report.holds("hold, pfcm: flows that the leaf held", flows > 0, "> 0", flows)
 		l.report.judge("hold, pfcm: packets that the queue dropped", 0, lost.Drops)
 		l.report.judge("hold, pfcm: NAKs that the adapter received", 0, lost.NAKs)
 		l.report.judge("hold, pfcm: retries of the adapter", 0, lost.Retries)
@@ -51,9 +58,9 @@ func hold(ctx context.Context, l *lab) error {
 }
 
 // overflow sends more than the port to guest B and its queue take.
-func (l *lab) overflow(ctx context.Context, pfcm bool) (lost *losses, held int, err error) {
+func (l *lab) overflow(ctx context.Context, pfcm bool) (lost *losses, flows int, err error) {
 	defer func() { err = errors.Join(err, l.stop()) }()
-	if err := errors.Join(l.startLeaf(ctx, queues(nil, 0, 0)...), l.startSpine(ctx, queues(l.SpineB, slowRate, smallQueue)...)); err != nil {
+	if err := errors.Join(l.startLeaf(ctx, queues(feedRate, nil, 0, 0)...), l.startSpine(ctx, queues(feedRate, l.SpineB, slowRate, smallQueue)...)); err != nil {
 		return nil, 0, err
 	}
 	if pfcm {
@@ -77,8 +84,7 @@ func (l *lab) overflow(ctx context.Context, pfcm bool) (lost *losses, held int, 
 	if err != nil {
 		return nil, 0, err
 	}
-	// 4 × 16 messages are outstanding: 270 kB.
-	if _, err := l.play(ctx, transfer{name: "hold", program: "ib_write_bw", args: "-q 4 -n 60 -t 16 -s 4096"}); err != nil {
+	if _, err := l.play(ctx, transfer{name: "hold", program: "ib_write_bw", args: fmt.Sprintf("-q %d %s", heldPairs, held)}); err != nil {
 		return nil, 0, err
 	}
 	after, err := l.SpineB.Queue()
@@ -90,9 +96,9 @@ func (l *lab) overflow(ctx context.Context, pfcm bool) (lost *losses, held int, 
 	}
 	if pfcm {
 		err = l.until(ctx, func() (bool, error) {
-			held, err = l.leaf.Notified(ctx, "pfcm", "held")
-			return held > 0, err
+			flows, err = l.leaf.Notified(ctx, "pfcm", "held")
+			return flows > 0, err
 		})
 	}
-	return &losses{Drops: int(after.Dropped - before.Dropped), NAKs: adapter["rcvd_seq_err"], Retries: adapter["completer_retry_err"]}, held, err
+	return &losses{Drops: int(after.Dropped - before.Dropped), NAKs: adapter["rcvd_seq_err"], Retries: adapter["completer_retry_err"]}, flows, err
 }

@@ -29,7 +29,8 @@ type check struct {
 type spread struct {
 	FiveTuple float64 `json:"five_tuple"`
 	Hash      float64 `json:"hash"`
-	Placed    float64 `json:"placed"`
+	Placed    float64 `json:"placed"`      // moves=any
+	Idle      float64 `json:"placed_idle"` // moves=idle
 	Redirect  float64 `json:"redirect"`
 }
 

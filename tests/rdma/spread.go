@@ -14,7 +14,7 @@ import (
 const (
 	spreadPairs = 32     // queue pairs, each with a UDP source port of its own
 	spreadSize  = "1024" // octets of a message: one packet
-	window      = 4000   // packets of the uplinks, over which they are compared
+	window      = 12000  // packets of the uplinks, over which they are compared
 	evenBar     = 1.10   // worst ÷ mean of placed flows
 
 	// asic are the limits of an ASIC of today, without a way to write labels.
@@ -35,6 +35,7 @@ var allPaths = []paths{
 	{name: "5-tuple", about: "ECMP by the 5-tuple", to: func(s *spread) *float64 { return &s.FiveTuple }},
 	{name: "hash", about: "labels of queue pairs", hash: true, to: func(s *spread) *float64 { return &s.Hash }},
 	{name: "placed, moves=any", about: "chosen labels", hash: true, moves: "any", to: func(s *spread) *float64 { return &s.Placed }},
+	{name: "placed, moves=idle", about: "labels chosen while flows pause", hash: true, moves: "idle", to: func(s *spread) *float64 { return &s.Idle }},
 	{name: "redirect", about: "entries to next hops", moves: "any", asic: true, to: func(s *spread) *float64 { return &s.Redirect }},
 }
 

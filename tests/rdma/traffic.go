@@ -20,9 +20,9 @@ type transfer struct {
 	silent  bool   // the receiver sends no answers: source queue pairs stay unknown
 }
 
-// timeout is that of queue pairs: 4.096 µs << 20 is 4 seconds. The timers of soft-RoCE go off early
+// timeout is that of queue pairs: 4.096 µs << 21 is 9 seconds. The timers of soft-RoCE go off early
 // on a busy machine, and each would send packets again.
-const timeout = "-u 20"
+const timeout = "-u 21"
 
 // gidIndex finds the guest's GID of an address family, as the index that programs take.
 func (e *end) gidIndex(ctx context.Context, four bool) (int, error) {
