@@ -64,15 +64,7 @@ func TestSampledNamesTheFlowsThatFillAQueue(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			streams := []*stream{{qp: elephantQP, label: 1}, {qp: elephantQP + 1, label: 2}}
-			for i := range sampledMice {
-				streams = append(streams, &stream{qp: victimQP + 10 + uint32(i), label: uint32(3 + i)})
-			}
-			for i, s := range streams {
-				if s.four, s.size, s.mbps = four, 1000, sampledMouse; i < 2 {
-					s.mbps = sampledElephant
-				}
-			}
+			streams := elephantsAndMice(four)
 			began := time.Now()
 			loads := []*load{l.load(streams[0]), l.load(streams[1]), l.load(streams[2:]...)}
 			told := map[uint32]time.Duration{}

@@ -26,6 +26,10 @@ type Pair struct {
 	Octets           uint64
 	Samples          uint32 // that they are estimated from; 0: they are counted
 
+	// CNP: it is a CNP, of [Config.Watched] alone. DestQP is the queue pair that sends the flow
+	// from Dst to Src.
+	CNP bool
+
 	// At is when the switch had it, ns since 1970; of sources that do not report that, when the
 	// CPU had it. It is 0 where Config.Seen is.
 	At int64
@@ -68,11 +72,13 @@ func pairOf(p *roce.Packet, f *flow.Flow, srcQP uint32) Pair {
 
 // watched reports a packet, with its own octets.
 func (r *Reader) watched(p *roce.Packet, f *flow.Flow, frame *Frame) {
-	if p.Fragment() {
+	cnp := p.Opcode() == roce.CNP
+	if p.Fragment() || frame.Why == Copied && !cnp { // a copy is no sample
 		return
 	}
 	qp, _ := r.table.SrcQP(f)
 	l := pairOf(p, f, qp)
+	l.CNP = cnp
 	l.PathSrc, l.PathDst, l.Label, l.From, l.To, l.Octets = p.PathSrc(), p.PathDst(), p.FlowLabel(), frame.From, frame.To, uint64(p.Len())
 	r.config.Watched(l)
 }

@@ -18,6 +18,7 @@ import (
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/flows/rtt"
 	"sluice/orchagent-ext/hold/flowcontrol"
+	"sluice/orchagent-ext/hold/sampled"
 	"sluice/orchagent-ext/hold/watch"
 	"sluice/orchagent-ext/switch/engine"
 	sai "sluice/sai-shim"
@@ -30,10 +31,14 @@ type Ports interface {
 
 	// QueueIDs returns the egress queues of a port, in the order of their numbers.
 	QueueIDs(name string) ([]sai.ObjectID, error)
+
+	// Classes returns the maps by which packets of ports wait in queues, by their names. Ports
+	// that have gone are left out.
+	Classes(ports []string) (map[string]*engine.Classes, error)
 }
 
-// Environment is the part of the switch that flow control works with. Library and Ports are
-// nil where the driver watches and holds no single flows: ports are those of netdevs then.
+// Environment is the part of the switch that flow control works with. Library is nil where the
+// driver watches and holds no single flows.
 type Environment struct {
 	Library flowcontrol.Library
 	Ports   Ports
@@ -84,10 +89,7 @@ func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, en
 	if c.err = want.unable(); c.err != nil {
 		return
 	}
-	exact, ports := want.Choices.Method(engine.NeedThreshold) == engine.Exact, env.Ports
-	if ports == nil {
-		ports = netdevs{}
-	}
+	exact := want.Choices.Method(engine.NeedThreshold) == engine.Exact
 	if r := c.running; r != nil && (r.estimates == nil) != exact {
 		c.Stop()
 	}
@@ -99,7 +101,7 @@ func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, en
 	c.partial = want.partial()
 	c.learner.Store(c.running.Task)
 	c.watcher.Store(c.running.estimates)
-	c.err = c.running.configure(want, ports, c.trips.InUse)
+	c.err = c.running.configure(want, env.Ports, c.trips.InUse)
 }
 
 // partial returns which part of the settings the switch cannot do; "": it does all. A
@@ -164,6 +166,14 @@ func (c *Control) Unproven() string {
 		return f.Unproven()
 	}
 	return ""
+}
+
+// Pace returns how often queues are to be read.
+func (c *Control) Pace() time.Duration {
+	if f := c.watcher.Load(); f != nil {
+		return f.Pace()
+	}
+	return sampled.Interval
 }
 
 // Sample gives flow control a packet, where flows in queues are estimated. The packet path calls it.

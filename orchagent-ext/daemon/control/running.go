@@ -143,7 +143,9 @@ func (r *running) configure(want Settings, sw Ports, trip time.Duration) error {
 	r.late = nil
 	if want.estimates() {
 		r.late = want.limit(c, queues)
-		r.estimates.Configure(want.watchConfig(queues))
+		ports, unknown := classesOf(s, sw)
+		err = errors.Join(err, unknown)
+		r.estimates.Configure(want.watchConfig(queues, ports))
 	} else if r.estimates != nil {
 		r.estimates.Configure(nil)
 	}

@@ -3,7 +3,6 @@
 package control
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,19 +22,13 @@ func (s Settings) estimates() bool {
 	return s.Choices.Method(engine.NeedThreshold) == engine.Sampled
 }
 
-// classes is how many DSCP share a queue: the software switch takes the three bits of the class
-// selector (RFC 2474 section 4.2.2).
-const classes = 8
-
-// watchConfig returns the queues whose depth is read; nil: flows are not estimated.
-func (s Settings) watchConfig(queues map[sai.ObjectID]flowcontrol.Queue) *watch.Config {
+// watchConfig returns the queues whose depth is read, where packets of ports wait in them; nil:
+// flows are not estimated.
+func (s Settings) watchConfig(queues map[sai.ObjectID]flowcontrol.Queue, ports map[sai.ObjectID]*engine.Classes) *watch.Config {
 	if !s.estimates() || s.Sampling == 0 {
 		return nil
 	}
-	c := &watch.Config{Queues: queues, Room: map[sai.ObjectID]uint64{}, Rate: s.Sampling}
-	for dscp := range c.Class {
-		c.Class[dscp] = uint8(dscp / classes)
-	}
+	c := &watch.Config{Queues: queues, Room: map[sai.ObjectID]uint64{}, Ports: ports, Rate: s.Sampling}
 	for id, q := range queues {
 		if t := s.threshold(q.Name); t != nil && t.BufferBytes != nil {
 			c.Room[id] = *t.BufferBytes
@@ -49,34 +42,34 @@ func (s Settings) threshold(port string) *config.Threshold {
 	return s.Snapshot.Thresholds[policy.Value(s.Snapshot.Resolve()[port].Threshold)]
 }
 
-// readable leaves the queues whose depth is read: those that rows with sampling_rate name, the
-// first ones by port and number. more is how many others rows name.
-func (s Settings) readable(queues map[sai.ObjectID]flowcontrol.Queue) (more int) {
-	ids := slices.SortedFunc(maps.Keys(queues), func(a, b sai.ObjectID) int {
-		x, y := queues[a], queues[b]
-		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Number, y.Number))
-	})
-	n := 0
-	for _, id := range ids {
-		t := s.threshold(queues[id].Name)
-		named := t != nil && t.SamplingRate != nil
-		if named && n < watch.MostQueues {
-			n++
-			continue
-		}
-		if named {
-			more++
-		}
-		delete(queues, id)
+// classesOf returns the maps of ports by their objects.
+func classesOf(s *config.Snapshot, sw Ports) (map[sai.ObjectID]*engine.Classes, error) {
+	var names []string
+	for _, p := range policy.Ports(s) {
+		names = append(names, p.Name)
 	}
-	return more
+	known, err := sw.Classes(names)
+	all := make(map[sai.ObjectID]*engine.Classes, len(known))
+	for name, c := range known {
+		if id := sw.PortID(name); id != sai.Null {
+			all[id] = c
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("which queue packets wait in is not known: %w", err)
+	}
+	return all, err
 }
 
 // limit leaves the queues that can be read, and PFCM off where estimates come too late for it. It
 // returns warnings.
 func (s Settings) limit(c *flowcontrol.Config, queues map[sai.ObjectID]flowcontrol.Queue) (warnings []string) {
-	if more := s.readable(queues); more > 0 {
-		warnings = append(warnings, fmt.Sprintf("the depth of %d queues is read, and %d more have a threshold with sampling_rate: name fewer", watch.MostQueues, more))
+	read, more := policy.WatchedQueues(s.Snapshot)
+	maps.DeleteFunc(queues, func(_ sai.ObjectID, q flowcontrol.Queue) bool {
+		return !slices.Contains(read, fmt.Sprintf("%s:%d", q.Name, q.Number))
+	})
+	if more > 0 {
+		warnings = append(warnings, fmt.Sprintf("the depth of %d queues is read, and %d more have a threshold with sampling_rate: name fewer", sampled.MostQueues, more))
 	}
 	if why := s.unfit(queues); c.Generate && why != "" {
 		c.Generate = false

@@ -23,6 +23,7 @@ import (
 	"sluice/orchagent-ext/hold/congestion"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/neighbors"
+	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
 	sai "sluice/sai-shim"
@@ -44,6 +45,8 @@ func (f fakePorts) QueueIDs(name string) (ids []sai.ObjectID, err error) {
 	}
 	return ids, nil
 }
+
+func (fakePorts) Classes([]string) (map[string]*engine.Classes, error) { return nil, nil }
 
 func TestRowsOfPFCMConfigureFlowControl(t *testing.T) {
 	mark := uint32(77)

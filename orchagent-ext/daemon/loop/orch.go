@@ -3,6 +3,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -352,6 +353,8 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	}
 	o.statistics.Reconcile(o.sw, statistics.PortsOf(o.snapshot()))
 	p := policy.Of(o.snapshot())
+	o.sw.pace = o.sw.control.Pace()
+	p.Depths.Interval = o.sw.pace
 	o.placement.Prohibit(o.snapshot())
 	outcome, err := o.sw.engine.Reconcile(p)
 	for _, n := range engine.Needs() {
@@ -406,14 +409,15 @@ func (o *orch) control(ctx context.Context, g task.Group) {
 	if o.sw == nil || o.snapshot() == nil {
 		return
 	}
-	env := control.Environment{Log: o.Log}
-	if f := o.sw.FlowControl; f != nil {
-		env.Library, env.Ports = f.Flows(), f
+	env := control.Environment{Ports: o.sw.Ports, Depths: o.sw.Depths, Log: o.Log}
+	if lib := o.sw.Library; lib != nil {
+		env.Library = lib
 		env.Depths = func(ctx context.Context, queues []sai.ObjectID) []watch.Depth {
-			return o.readDepths(ctx, f.Flows(), queues)
+			return o.readDepths(ctx, lib, queues)
 		}
 	}
-	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot(), Choices: o.sw.outcome.Choices, Sampling: o.sw.outcome.Sampling, Hosts: o.path.RoundTrips().Hosts, Now: o.Now()}, &env)
+	sampling := cmp.Or(o.sw.SampleRate(), o.sw.outcome.Sampling)
+	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot(), Choices: o.sw.outcome.Choices, Sampling: sampling, Hosts: o.path.RoundTrips().Hosts, Now: o.Now()}, &env)
 }
 
 // giveStreamIDs brings the Stream IDs to the configuration. Before the switch is open the

@@ -131,6 +131,7 @@ func (fakeSwitch) Count(*engine.Record) (packets, octets uint64, e error)       
 func (fakeSwitch) Queues([]string) (map[string]int, error)                           { return nil, nil }
 func (fakeSwitch) AtOnce(bool) int                                                   { return 1 }
 func (fakeSwitch) Warnings() []string                                                { return nil }
+func (fakeSwitch) SampleRate() uint32                                                { return 0 }
 func (fakeSwitch) RingFull() uint64                                                  { return 0 }
 func (fakeSwitch) CPUDiscards() *uint64                                              { return nil }
 func (fakeSwitch) Policed() uint64                                                   { return 0 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/control"
@@ -35,15 +36,15 @@ type Switch struct {
 	// Rules sends flows to next hops, from any goroutine; nil: the engine does, by Driver.
 	Rules redirector.Switch
 
-	// FlowControl is nil where no driver of this kind watches and holds single flows.
-	FlowControl FlowControl
-}
+	// Ports are those that flow control works with.
+	Ports control.Ports
 
-// FlowControl is the part of a switch that flow control works with, where the driver's Probe
-// found that the switch watches and holds single flows.
-type FlowControl interface {
-	control.Ports
-	Flows() *sai.Library
+	// Library watches and holds single flows; nil: no driver of this kind does.
+	Library *sai.Library
+
+	// Depths reads queues, in the order of its argument, in a goroutine of its own; it returns nil
+	// once ctx is done. Nil: Library does, between the calls of the loop.
+	Depths func(ctx context.Context, queues []sai.ObjectID) []watch.Depth
 }
 
 // Hardware is the ports and the counters of a switch.
@@ -68,6 +69,10 @@ type Hardware interface {
 
 	// Count returns the packets and octets that an ACL counter counted.
 	Count(counter *engine.Record) (packets, octets uint64, err error)
+
+	// SampleRate returns how many packets one sample represents, by the last sample; 0: by the
+	// policy.
+	SampleRate() uint32
 
 	// Warnings returns the faults of objects on the switch, for the operator.
 	Warnings() []string
@@ -107,6 +112,7 @@ type opened struct {
 	engine  *engine.Engine
 	outcome engine.Outcome // of the last Reconcile
 	control control.Control
+	pace    time.Duration // at which queues were to be read when the policy was brought to the switch
 }
 
 // forEntries returns the switch as entries need it.
@@ -244,7 +250,7 @@ func (o *orch) checkDrift() bool {
 	if o.sw == nil || o.lastErr != nil || o.desired.Phase() != desired.Steady {
 		return false
 	}
-	if o.sw.PortsChanged() {
+	if o.sw.PortsChanged() || o.sw.control.Pace() != o.sw.pace {
 		return true
 	}
 	changed, err := o.sw.engine.CheckDrift()
@@ -256,7 +262,7 @@ func (o *orch) checkDrift() bool {
 	return changed || err != nil
 }
 
-// readDepths reads queues, between the calls of the loop.
+// readDepths reads queues by a library, between the calls of the loop.
 func (o *orch) readDepths(ctx context.Context, lib *sai.Library, queues []sai.ObjectID) []watch.Depth {
 	if !o.statistics.Await(ctx) {
 		return nil

@@ -3,8 +3,13 @@
 package policy
 
 import (
+	"fmt"
+	"slices"
+
 	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/hold/sampled"
 	"sluice/yang/model"
+	"sluice/yang/rows"
 )
 
 // SendsPFCM reports whether PFCM is enabled. It is false with the kill switch, see
@@ -45,6 +50,27 @@ func Watches(s *config.Snapshot) (rate uint32) {
 		}
 	}
 	return rate
+}
+
+// WatchedQueues returns the queues whose depth is read by the method sampled: the first ones that
+// thresholds with sampling_rate name, PORT:NUMBER; more is how many others they name.
+func WatchedQueues(s *config.Snapshot) (names []string, more int) {
+	if !Controls(s) {
+		return nil, 0
+	}
+	for port, row := range s.Resolve() {
+		t := s.Thresholds[Value(row.Threshold)]
+		if t == nil || t.SamplingRate == nil {
+			continue
+		}
+		for _, number := range t.Queues {
+			names = append(names, fmt.Sprintf("%s:%d", port, number))
+		}
+	}
+	slices.SortFunc(names, rows.Natural)
+	names = slices.Compact(names)
+	most := min(len(names), sampled.MostQueues)
+	return names[:most:most], len(names) - most
 }
 
 // Exports reports whether flows are exported: IPFIX is enabled and has a collector.

@@ -27,6 +27,7 @@ func Of(s *config.Snapshot) engine.Policy {
 		return p
 	}
 	p.SingleFlows, p.SlowsHosts = Controls(s), len(s.RateAdviceHosts) > 0
+	p.Depths.Queues, _ = WatchedQueues(s)
 	if p.Watch = Watches(s); Learns(s) || p.Watch != 0 {
 		p.Export = learnFrom(s)
 	}

@@ -80,7 +80,7 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 	if soft {
 		hardware.reload = func(ports []engine.Port) error { return lib.ReloadPorts(profilePorts, portList(ports)) }
 	}
-	return &loop.Switch{Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, FlowControl: sw}, nil
+	return &loop.Switch{Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Ports: sw, Library: sw.Flows()}, nil
 }
 
 // libraryUse is the purpose for which a library is opened.
@@ -199,6 +199,9 @@ func (s *switched) PortsChanged() bool {
 
 // Expect implements [loop.Hardware]: each packet has its reason.
 func (s *switched) Expect(engine.Policy, engine.Choices) {}
+
+// SampleRate implements [loop.Hardware].
+func (s *switched) SampleRate() uint32 { return 0 }
 
 // RingFull returns the packets that found the ring full.
 func (s *switched) RingFull() uint64 { return s.source.RingFull() }

@@ -3,15 +3,20 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/loop"
 	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/hold/sampled"
+	"sluice/orchagent-ext/hold/watch"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/orchagent"
+	sai "sluice/sai-shim"
 )
 
 // rowSwitch is a switch that orchagent programs, and whose packets to the CPU come
@@ -36,7 +41,25 @@ func (o *opener) openRows() (*loop.Switch, error) {
 	}
 	netdev.OpenSamples = o.options.OpenSamples
 	s := &rowSwitch{Driver: driver, Netdev: netdev}
-	return &loop.Switch{Driver: s, Source: netdev, Hardware: s, Rules: driver.Rules()}, nil
+	return &loop.Switch{Driver: s, Source: netdev, Hardware: s, Rules: driver.Rules(), Ports: rowPorts{driver, control.Netdevs{}}, Depths: s.depths(driver.Depths())}, nil
+}
+
+// rowPorts are the ports as flow control needs them.
+type rowPorts struct {
+	*orchagent.Driver
+	control.Netdevs
+}
+
+// depths returns a function that reads queues.
+func (s *rowSwitch) depths(r *orchagent.Depths) func(context.Context, []sai.ObjectID) []watch.Depth {
+	return func(ctx context.Context, queues []sai.ObjectID) []watch.Depth {
+		read := r.Read(ctx, queues)
+		all := make([]watch.Depth, len(read))
+		for i, d := range read {
+			all[i] = watch.Depth{Reading: sampled.Reading{Octets: d.Octets, Packets: d.Packets, Dropped: d.Dropped}, Left: d.Left, Err: d.Err, Slow: d.Slow, Doubt: d.Doubt}
+		}
+		return all
+	}
 }
 
 // PortsChanged implements [loop.Hardware]: rows have the ports.

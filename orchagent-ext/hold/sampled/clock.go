@@ -8,6 +8,13 @@ import (
 )
 
 const (
+	// Interval is the time between two readings of a queue's depth, where the switch keeps
+	// up. Over 20 ms round trip 10 ms late are free, and 50 ms a queue that is longer by half.
+	Interval = 10 * time.Millisecond
+
+	// MostQueues are read: more readings keep SONiC's own counters waiting.
+	MostQueues = 16
+
 	// longest is the longest interval of readings.
 	longest = time.Second
 
@@ -15,6 +22,13 @@ const (
 	// packets leave the queue: senders with windows keep a queue at one depth for a while. calm is
 	// how many good ones in a row halve the interval again.
 	still, calm = 100, 100
+
+	// frozen is how many readings of the same values in a row, and how many samples that came
+	// meanwhile, are taken for counters that stand still; or how many readings that failed.
+	frozen = 10
+
+	// longestCalm is how many good readings in a row it takes at most.
+	longestCalm = 64 * calm
 )
 
 // Reading is one reading of a queue's counters.
@@ -30,30 +44,43 @@ type Clock struct {
 	// of 2 while readings are useless.
 	Interval time.Duration
 
-	least  time.Duration // as configured
-	last   Reading
-	seen   bool
-	equal  int // readings with the octets of the one before
-	good   int // in a row
-	reason string
+	// Sampled is how many samples of packets to the queue came so far.
+	Sampled uint64
+
+	least   time.Duration // as configured
+	last    Reading
+	seen    bool
+	equal   int    // readings with the octets of the one before
+	same    int    // readings that are the one before, in a row
+	changed uint64 // Sampled when the last one differed
+	missed  int    // readings in a row that failed
+	good    int    // in a row
+	needed  int    // of these, to halve the interval
+	reason  string
 }
 
 // Take takes a reading, and reports whether it may be used. size is the queue's buffer in octets; 0:
-// unknown. Useless are a value that stays the same while packets leave and none is dropped (a full
-// queue has one depth), one larger than the
-// buffer, and the first one after a counter went backwards, as it does when it is cleared or wraps.
+// unknown. Useless are a depth that stays the same while packets leave and none is dropped (a full
+// queue has one depth), one larger than the buffer, counters that stand still although samples of the
+// queue's packets come, and a counter that went backwards, as it does when it is cleared or wraps.
 func (c *Clock) Take(r Reading, size uint64) bool {
 	if c.least == 0 {
 		c.least = c.Interval
 	}
 	last, first := c.last, !c.seen
-	c.last, c.seen = r, true
+	c.last, c.seen, c.missed = r, true, 0
+	if c.same++; first || r != last {
+		c.same, c.changed = 0, c.Sampled
+	}
 	why := ""
 	switch {
 	case size != 0 && r.Octets > size:
 		why = fmt.Sprintf("a queue reports %d octets, and its buffer has %d", r.Octets, size)
 	case first:
 		return true
+	case c.same >= frozen && c.Sampled-c.changed >= frozen:
+		why = fmt.Sprintf("the counters of a queue stood still for %d readings, while %d samples of its packets came", c.same, c.Sampled-c.changed)
+		c.same, c.changed = 0, c.Sampled
 	case r == last && r.Octets != 0:
 		return false // the queue is paused, or the library has yet to read it again
 	case r.Packets < last.Packets || r.Dropped < last.Dropped:
@@ -66,10 +93,10 @@ func (c *Clock) Take(r Reading, size uint64) bool {
 		c.equal = 0
 	}
 	if why != "" {
-		c.slower(why)
+		c.Slower(why)
 		return false
 	}
-	if c.good++; c.good >= calm {
+	if c.good++; c.good >= c.needed {
 		c.good = 0
 		if c.Interval = max(c.Interval/2, c.least); c.Interval == c.least {
 			c.reason = ""
@@ -85,13 +112,25 @@ func (c *Clock) Took(d time.Duration) {
 		c.least = c.Interval
 	}
 	if d > c.Interval/2 {
-		c.slower(fmt.Sprintf("a reading of queues took %v", d.Round(time.Millisecond)))
+		c.Slower(fmt.Sprintf("a reading of queues took %v", d.Round(time.Millisecond)))
 	}
 }
 
-// slower doubles the interval.
-func (c *Clock) slower(why string) {
+// Missed takes that a reading failed.
+func (c *Clock) Missed(why string) {
+	if c.missed++; c.missed >= frozen {
+		c.missed = 0
+		c.Slower(why)
+	}
+}
+
+// Slower doubles the interval.
+func (c *Clock) Slower(why string) {
+	if c.least == 0 {
+		c.least = c.Interval
+	}
 	c.reason, c.good, c.equal = why, 0, 0
+	c.needed = min(max(2*c.needed, calm), longestCalm)
 	c.Interval = min(2*c.Interval, max(longest, c.least))
 }
 

@@ -5,6 +5,7 @@ package sampled
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -196,6 +197,29 @@ func TestUselessReadingsDoubleTheInterval(t *testing.T) {
 		if !full.Take(Reading{Octets: size, Packets: 1000 + i, Dropped: i}, size) {
 			t.Error("a full queue counts as one whose reading is not refreshed: ", full.Unproven())
 		}
+	}
+	frozenAt := &Clock{Interval: interval}
+	for i := range uint64(frozen + 1) {
+		frozenAt.Sampled = 3 * i
+		frozenAt.Take(Reading{Octets: 500, Packets: 7}, size)
+	}
+	if why := frozenAt.Unproven(); frozenAt.Interval != 2*interval || !strings.Contains(why, "stood still for 10 readings, while 30 samples") {
+		t.Errorf("counters that stand still: interval %v: %q", frozenAt.Interval, why)
+	}
+	for i := range uint64(3 * calm) { // and again they stand still
+		if frozenAt.Take(Reading{Octets: 500 + i%2, Packets: 8 + i}, size); i == calm {
+			frozenAt.Slower("again")
+		}
+	}
+	if frozenAt.Interval != 2*interval {
+		t.Errorf("the second time it takes twice as many good readings: interval %v", frozenAt.Interval)
+	}
+	lost := &Clock{Interval: interval}
+	for range frozen {
+		lost.Missed("there are none")
+	}
+	if lost.Interval != 2*interval || lost.Unproven() != "there are none" {
+		t.Errorf("readings that fail: interval %v: %q", lost.Interval, lost.Unproven())
 	}
 	idle := &Clock{Interval: interval}
 	for range 3 * still {

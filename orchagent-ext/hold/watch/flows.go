@@ -3,6 +3,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -15,19 +16,13 @@ import (
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/sampled"
 	"sluice/orchagent-ext/host/clock"
+	"sluice/orchagent-ext/switch/engine"
 	sai "sluice/sai-shim"
 )
 
 const (
-	// Interval is the time between two readings of a queue's depth, where the library keeps
-	// up. Over 20 ms round trip 10 ms late are free, and 50 ms a queue that is longer by half.
-	Interval = 10 * time.Millisecond
-
-	// MostQueues are read: more readings keep SONiC's own counters waiting.
-	MostQueues = 16
-
 	samplesRoom  = 8192 // samples that wait: of 0.8 s, at 10,000 a second
-	readingsRoom = 4 * MostQueues
+	readingsRoom = 4 * sampled.MostQueues
 	eventsRoom   = 1024
 	flowsRoom    = 4096 // flows of all queues
 )
@@ -35,23 +30,35 @@ const (
 // Depth is a reading of a queue's counters.
 type Depth struct {
 	sampled.Reading
-	Left uint64 // octets that left since the switch began
-	Err  error  // the queue was not read, and the rest is 0
+	Left  uint64 // octets that left since the switch began
+	Err   error  // the reading failed, and the rest is 0
+	Slow  string // why queues are to be read less often; "": they need not
+	Doubt string // why the octets cannot be relied on; "": they can
 }
 
 // Config has the queues that are watched. It is immutable once it was passed to
 // [Flows.Configure].
 type Config struct {
-	Queues map[sai.ObjectID]flowcontrol.Queue // MostQueues at most
+	Queues map[sai.ObjectID]flowcontrol.Queue // [sampled.MostQueues] at most
 	Room   map[sai.ObjectID]uint64            // octets of their buffers, where known
-	Class  [64]uint8                          // the number of the queue by DSCP
+	Ports  map[sai.ObjectID]*engine.Classes   // which queue packets wait in, by the ports that they come in and leave by
 	Rate   uint32                             // packets that a sample represents
 }
 
-// queue returns the watched queue that packets of a DSCP wait in for a port.
-func (c *Config) queue(port sai.ObjectID, dscp uint8) (id sai.ObjectID, watched bool) {
+// queue returns the watched queue that a packet waits in. Where the port that it came in by is not
+// known, the one that it leaves by has the same map of DSCP.
+func (c *Config) queue(p *packetio.Pair) (id sai.ObjectID, watched bool) {
+	to := sai.ObjectID(p.To)
+	in, out := c.Ports[sai.ObjectID(p.From)], c.Ports[to]
+	if out == nil {
+		return id, false
+	}
+	if in == nil {
+		in = out
+	}
+	number := out.Queue[in.Class[p.DSCP&63]&15]
 	for id, q := range c.Queues {
-		if q.Port == port && q.Number == c.Class[dscp&63] {
+		if q.Port == to && q.Number == number {
 			return id, true
 		}
 	}
@@ -63,16 +70,23 @@ func (c *Config) queue(port sai.ObjectID, dscp uint8) (id sai.ObjectID, watched 
 type Flows struct {
 	read     func(ctx context.Context, queues []sai.ObjectID) []Depth
 	wake     int // eventfd: a reading waits
-	settings atomic.Pointer[Config]
+	settings atomic.Pointer[settings]
 	samples  chan sample
 	readings chan reading
 	why      atomic.Pointer[string] // that readings cannot be relied on
+	pace     atomic.Int64           // ns between two readings; 0: as configured
 	full     atomic.Uint64          // samples that came to a full channel
 
 	thread
 }
 
-// sample is a packet that goes to a queue.
+// settings are a configuration, with the samples that came of each queue.
+type settings struct {
+	*Config
+	sampled map[sai.ObjectID]*atomic.Uint64
+}
+
+// sample is a packet that goes to a queue, or a CNP.
 type sample struct {
 	queue sai.ObjectID
 	packetio.Pair
@@ -101,7 +115,23 @@ func New(read func(ctx context.Context, queues []sai.ObjectID) []Depth) (*Flows,
 func (f *Flows) Close() error { return unix.Close(f.wake) }
 
 // Configure has queues watched from now on, and only these; nil: all are left alone.
-func (f *Flows) Configure(c *Config) { f.settings.Store(c) }
+func (f *Flows) Configure(c *Config) {
+	if c == nil {
+		f.settings.Store(nil)
+		return
+	}
+	s := &settings{c, make(map[sai.ObjectID]*atomic.Uint64, len(c.Queues))}
+	before := f.settings.Load()
+	for id := range c.Queues {
+		if before != nil {
+			s.sampled[id] = before.sampled[id]
+		}
+		if s.sampled[id] == nil {
+			s.sampled[id] = &atomic.Uint64{}
+		}
+	}
+	f.settings.Store(s)
+}
 
 // Unproven returns why the estimates cannot be relied on; "": they can.
 func (f *Flows) Unproven() string {
@@ -111,16 +141,25 @@ func (f *Flows) Unproven() string {
 	return ""
 }
 
+// Pace returns the time between two readings.
+func (f *Flows) Pace() time.Duration {
+	return cmp.Or(time.Duration(f.pace.Load()), sampled.Interval)
+}
+
 // Sample takes a packet on the packet path, and returns at once. Those that find no room are
 // counted.
 func (f *Flows) Sample(p packetio.Pair) {
 	c := f.settings.Load()
-	if c == nil || p.To == 0 {
+	if c == nil || p.To == 0 && !p.CNP {
 		return
 	}
-	id, watched := c.queue(sai.ObjectID(p.To), p.DSCP)
-	if !watched {
-		return
+	var id sai.ObjectID
+	if !p.CNP {
+		var watched bool
+		if id, watched = c.queue(&p); !watched {
+			return
+		}
+		c.sampled[id].Add(1)
 	}
 	select {
 	case f.samples <- sample{id, p}:
@@ -132,13 +171,13 @@ func (f *Flows) Sample(p packetio.Pair) {
 // Run reads the queues until ctx is done.
 func (f *Flows) Run(ctx context.Context) error {
 	clocks := map[sai.ObjectID]*sampled.Clock{}
-	for next := Interval; ; {
+	for next := sampled.Interval; ; {
 		if !clock.Sleep(ctx, next) {
 			return nil
 		}
 		began := packetio.Monotonic()
 		if next = f.round(ctx, clocks); next == 0 {
-			next = Interval
+			next = sampled.Interval
 			continue
 		}
 		next = max(next-time.Duration(packetio.Monotonic()-began), time.Millisecond)
@@ -151,6 +190,7 @@ func (f *Flows) round(ctx context.Context, clocks map[sai.ObjectID]*sampled.Cloc
 	c := f.settings.Load()
 	if c == nil || len(c.Queues) == 0 {
 		clear(clocks)
+		f.pace.Store(0)
 		return 0
 	}
 	ids := make([]sai.ObjectID, 0, len(c.Queues))
@@ -161,31 +201,42 @@ func (f *Flows) round(ctx context.Context, clocks map[sai.ObjectID]*sampled.Cloc
 	all := f.read(ctx, ids)
 	now, why := packetio.Monotonic(), ""
 	for i, d := range all {
-		clock := clocks[ids[i]]
+		id := ids[i]
+		clock := clocks[id]
 		if clock == nil {
-			clock = &sampled.Clock{Interval: Interval}
-			clocks[ids[i]] = clock
+			clock = &sampled.Clock{Interval: sampled.Interval}
+			clocks[id] = clock
 		}
-		used := d.Err == nil && clock.Take(d.Reading, c.Room[ids[i]])
+		clock.Sampled = c.sampled[id].Load()
 		clock.Took(time.Duration(now-began) / time.Duration(len(all)))
+		if d.Slow != "" {
+			clock.Slower(d.Slow)
+		}
+		used := d.Err != nil // flow control is to know it
+		if used {
+			clock.Missed(d.Err.Error())
+		} else {
+			used = clock.Take(d.Reading, c.Room[id])
+		}
 		if used {
 			select {
-			case f.readings <- reading{ids[i], now, d}:
+			case f.readings <- reading{id, now, d}:
 			default: // flow control has stopped
 			}
 		}
 		next = max(next, clock.Interval)
-		if w := clock.Unproven(); w != "" {
+		if w := cmp.Or(clock.Unproven(), d.Doubt); w != "" {
 			why = w
 		}
 		if d.Err != nil {
 			why = d.Err.Error()
 		}
 	}
+	f.pace.Store(int64(next))
 	f.why.Store(&why)
 	one := [8]byte{1} // in either byte order it is not 0
 	_, _ = unix.Write(f.wake, one[:])
-	return max(next, Interval)
+	return max(next, sampled.Interval)
 }
 
 // WatchFlows implements [flowcontrol.Library].

@@ -14,6 +14,7 @@ import (
 	"sluice/orchagent-ext/hold/congestion"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/sampled"
+	"sluice/orchagent-ext/switch/engine"
 	sai "sluice/sai-shim"
 )
 
@@ -36,11 +37,21 @@ func watched(t *testing.T) *Flows {
 	for i := range sai.ObjectID(2) {
 		c.Queues[first+i] = flowcontrol.Queue{Port: port, Number: uint8(i), Threshold: congestion.Threshold{High: high, Low: high / 2}}
 	}
+	c.Ports = map[sai.ObjectID]*engine.Classes{port: classes()}
+	f.Configure(c)
+	return f
+}
+
+// classes are those of a port where three bits of DSCP are the queue.
+func classes() *engine.Classes {
+	c := &engine.Classes{}
 	for dscp := range c.Class {
 		c.Class[dscp] = uint8(dscp / 8)
 	}
-	f.Configure(c)
-	return f
+	for class := range c.Queue {
+		c.Queue[class] = uint8(class)
+	}
+	return c
 }
 
 // packet is a sample of a flow, by its queue pair, that goes to queue 0 or 1.

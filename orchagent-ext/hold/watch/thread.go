@@ -5,12 +5,14 @@ package watch
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/hold/congestion"
+	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/sampled"
 	"sluice/orchagent-ext/wire/roce"
 	sai "sluice/sai-shim"
@@ -22,16 +24,18 @@ type thread struct {
 	queues map[sai.ObjectID]*queue
 	flows  map[key]*flow
 	byID   map[uint64]*flow
+	byHost map[hosts][]*flow
 	last   uint64 // ID that was given
 	free   []*flow
 	events []sai.FlowEvent // that wait
 	lost   uint64          // events
+	cnps   uint64          // CNPs of flows that are in no watched queue
 	woken  [8]byte         // that the eventfd counts
 }
 
 func newThread() thread {
 	return thread{
-		queues: make(map[sai.ObjectID]*queue, MostQueues), flows: make(map[key]*flow, flowsRoom), byID: make(map[uint64]*flow, flowsRoom),
+		queues: make(map[sai.ObjectID]*queue, sampled.MostQueues), flows: make(map[key]*flow, flowsRoom), byID: make(map[uint64]*flow, flowsRoom), byHost: make(map[hosts][]*flow, flowsRoom),
 		events: make([]sai.FlowEvent, 0, eventsRoom),
 	}
 }
@@ -43,6 +47,9 @@ type key struct {
 	destQP   uint32
 }
 
+// hosts are those of a flow.
+type hosts struct{ src, dst netip.Addr }
+
 // flow is a flow of which there are samples.
 type flow struct {
 	key
@@ -52,6 +59,8 @@ type flow struct {
 	named   bool // it surely had more than the high mark, and has more than the low one since
 	alarmed bool
 	sampled.Estimate
+
+	cnps int64 // when the last CNP for it came, ns; 0: none did
 
 	left, before float64 // octets that left the queue by the last reading, and by the one before
 	dropped      float64 // packets that found the queue full
@@ -76,10 +85,17 @@ type queue struct {
 // ReadFlowEvents implements [flowcontrol.Switch]. It takes the samples and readings that wait.
 func (f *Flows) ReadFlowEvents(dst []sai.FlowEvent) (n int, lost uint64) {
 	_, _ = unix.Read(f.wake, f.woken[:])
-	f.follow(f.settings.Load())
+	var c *Config
+	if s := f.settings.Load(); s != nil {
+		c = s.Config
+	}
+	f.follow(c)
 	for range len(f.samples) {
-		s := <-f.samples
-		f.sample(&s)
+		if s := <-f.samples; s.CNP {
+			f.marked(&s.Pair, packetio.Monotonic())
+		} else {
+			f.sample(&s)
+		}
 	}
 	for range len(f.readings) {
 		r := <-f.readings
@@ -143,6 +159,8 @@ func (t *thread) add(q *queue, k key) *flow {
 	t.last++
 	*f = flow{key: k, id: t.last}
 	t.flows[k], t.byID[f.id] = f, f
+	h := hosts{k.src, k.dst}
+	t.byHost[h] = append(t.byHost[h], f)
 	q.of[f] = struct{}{}
 	return f
 }
@@ -151,7 +169,55 @@ func (t *thread) forget(q *queue, f *flow) {
 	delete(t.flows, f.key)
 	delete(t.byID, f.id)
 	delete(q.of, f)
+	h := hosts{f.src, f.dst}
+	if t.byHost[h] = slices.DeleteFunc(t.byHost[h], func(o *flow) bool { return o == f }); len(t.byHost[h]) == 0 {
+		delete(t.byHost, h)
+	}
 	t.free = append(t.free, f)
+}
+
+// marked takes a CNP: a switch marked packets of the flow that its queue pair sends. If the two
+// hosts have one flow whose sender is unknown, it is that flow. Other CNPs are of flows that take
+// another way, and are counted.
+func (t *thread) marked(p *packetio.Pair, at int64) {
+	of := t.byHost[hosts{p.Dst, p.Src}]
+	found := false
+	for _, f := range of {
+		if f.packet.SrcQP == p.DestQP || len(of) == 1 && f.packet.SrcQP == 0 {
+			f.cnps, found = at, true
+		}
+	}
+	if !found {
+		t.cnps++
+	}
+}
+
+const (
+	// confirmed is how long a CNP confirms the estimate of a flow.
+	confirmed = int64(100 * time.Millisecond)
+
+	// warned is how long a CNP keeps the alarm of a flow in a queue of unknown depth.
+	warned = int64(500 * time.Millisecond)
+)
+
+// blind ends an interval of a queue of unknown depth: flows for which CNPs come have an alarm. They
+// may fill another queue, so they stay unnamed.
+func (t *thread) blind(q *queue, r *reading, watched *flowcontrol.Queue) {
+	mark := &watched.Threshold
+	for f := range q.of {
+		f.Estimate = sampled.Estimate{}
+		if f.cnps != 0 && r.at-f.cnps < warned {
+			octets := min(alarmOf(mark), mark.High)
+			f.Estimate = sampled.Estimate{Least: octets, Mean: octets}
+		}
+		f.named = false
+		t.signal(f, mark, r.at, watched.Port)
+		if q.Share(f) == 0 && !f.alarmed {
+			t.forget(q, f)
+		}
+	}
+	q.read.at = r.at
+	q.Decay()
 }
 
 // depth ends an interval of a queue: its flows get their shares, and events are raised.
@@ -164,14 +230,26 @@ func (t *thread) depth(r *reading) {
 	if !ok {
 		return
 	}
+	if r.Err != nil {
+		t.blind(q, r, &watched)
+		return
+	}
+	first := q.read.at == 0
 	left, came, dropped := q.since(r)
+	if first { // what share of the queue has samples is unknown
+		q.Depth(r.Octets)
+		q.Decay()
+		return
+	}
 	q.Arrived(came / float64(t.config.Rate))
 	q.Depth(r.Octets)
 	for f := range q.of {
 		share := q.Share(f)
 		f.before, f.left = f.left, f.left+share*left
 		f.dropped += share * dropped
-		f.Estimate = q.Of(f)
+		if f.Estimate = q.Of(f); f.cnps != 0 && r.at-f.cnps < confirmed {
+			f.Least = f.Mean
+		}
 		t.signal(f, &watched.Threshold, r.at, watched.Port)
 		if share == 0 && !f.named {
 			t.forget(q, f)
@@ -196,10 +274,13 @@ func (q *queue) since(r *reading) (left, came, dropped float64) {
 	return left, came, dropped
 }
 
+// alarmOf is the depth at which a flow has an alarm.
+func alarmOf(mark *congestion.Threshold) uint64 { return max(mark.Low, mark.High-mark.High/5) }
+
 // signal raises the event of a flow, as a switch that watches flows does: high again at each
 // reading.
 func (t *thread) signal(f *flow, mark *congestion.Threshold, at int64, port sai.ObjectID) {
-	alarm, low := max(mark.Low, mark.High/5*4), max(mark.Low, 1)
+	alarm, low := alarmOf(mark), max(mark.Low, 1)
 	switch {
 	case f.Least > mark.High || f.named && f.Mean > mark.High:
 		f.named, f.alarmed = true, true

@@ -33,11 +33,14 @@ func containsKey(steps []Step, key string) bool {
 
 // Settable reports whether SAI permits to change an attribute while the object is in use
 // (flag CREATE_AND_SET of its headers). It is a subset: those that Sluice changes. It is
-// false for a name that SAI lacks.
+// false for a name that SAI lacks. Of rows it is [AttrPolls].
 func Settable(attr string) bool {
 	a := saiattr.ByName(attr)
-	return a != nil && a.InPlace
+	return a != nil && a.InPlace || attr == AttrPolls
 }
+
+// AttrPolls is the time between two polls of a group of counters, which syncd changes in place.
+const AttrPolls = "POLL_INTERVAL"
 
 // Compare plans the way from the objects on the switch to those of a policy.
 // Attributes that settable allows change in place. An object of which another

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"net/netip"
+	"time"
 
 	"sluice/orchagent-ext/flows/flow"
 )
@@ -29,6 +30,9 @@ type Policy struct {
 	// Watch: one of so many packets comes to the CPU where [Sampled] is the method, unless Export
 	// has a lower number. 0: that method is off.
 	Watch uint32
+
+	// Depths has the queues whose depth is read by [Sampled].
+	Depths Depths
 
 	// SlowsHosts: there are hosts that may be slowed, so that [Source] holds their flows.
 	SlowsHosts bool
@@ -97,6 +101,18 @@ type Placement struct {
 	// VRFs are likewise the ports of each other VRF. The driver sai leaves their flows by hash: its
 	// router interfaces are those of the default VRF.
 	VRFs map[string][]string
+}
+
+// Depths are queues whose depth is read.
+type Depths struct {
+	Queues   []string      // PORT:NUMBER
+	Interval time.Duration // between two readings
+}
+
+// Classes are the maps by which the packets of a port wait in queues.
+type Classes struct {
+	Class [64]uint8 // the traffic class of packets that come in, by DSCP
+	Queue [16]uint8 // the number of the egress queue, by traffic class
 }
 
 // NextHop is where packets are redirected to.

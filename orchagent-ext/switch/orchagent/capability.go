@@ -91,6 +91,18 @@ func (c capability) redirect() engine.Ability {
 	return engine.Ability{Can: true, Reason: "the switch lists the ACL action " + fieldRedirect}
 }
 
+// depths reports whether the depth of queues is read, and which flows go there is known. Only
+// sFlow's samples have the port that a packet leaves by.
+func (c capability) depths(queues map[string]string) engine.Ability {
+	switch {
+	case len(queues) == 0:
+		return engine.Ability{Reason: mapQueues + " of COUNTERS_DB is empty: \"counterpoll queue enable\" makes orchagent list queues"}
+	case !c.sflow:
+		return engine.Ability{Reason: "SONiC's own sFlow would show which flows go to a queue: enable it"}
+	}
+	return engine.Ability{Can: true, Reason: "orchagent lists queues, which syncd polls"}
+}
+
 // hash reports whether orchagent hashes the destination queue pair.
 func (c capability) hash() engine.Ability {
 	switch {

@@ -10,10 +10,11 @@
 //     MIRROR_SESSION_TABLE), and the switch's abilities are in SWITCH_CAPABILITY|switch
 //     and ACL_STAGE_CAPABILITY_TABLE|INGRESS; a row that was refused is removed, and
 //     tried again after a while;
-//   - counters are read from COUNTERS_DB, where orchagent has them polled.
+//   - counters are read from COUNTERS_DB, where orchagent has them polled; the depth of queues is
+//     polled by syncd in a group of counters of Sluice, whose rows are in FLEX_COUNTER_DB.
 //
 // It is an engine.Driver, for one goroutine. It writes only rows that it created, but for
 // the one list, and there only with leave of the operator (manage_switch_hash), and keeps
-// in a file which fields it added. It writes to CONFIG_DB and APPL_DB alone, and leaves
-// APPL_DB's rows to their consumer.
+// in a file which fields it added. It writes to CONFIG_DB, APPL_DB and FLEX_COUNTER_DB alone, and
+// leaves the rows of the last two to their consumers.
 package orchagent

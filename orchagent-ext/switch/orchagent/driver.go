@@ -29,12 +29,12 @@ const (
 	longestPause = time.Hour
 )
 
-// Driver writes rows of CONFIG_DB. It implements [engine.Shared].
+// Driver writes rows that orchagent and syncd take. It implements [engine.Shared].
 type Driver struct {
-	config, appl, state, counters *sonicdb.DB
-	log                           *slog.Logger
-	patience, pause               time.Duration
-	ending                        <-chan struct{} // closed: orchagent is waited for no more
+	config, appl, state, counters, flex *sonicdb.DB
+	log                                 *slog.Logger
+	patience, pause                     time.Duration
+	ending                              <-chan struct{} // closed: orchagent is waited for no more
 
 	memory   memory
 	ports    []string          // that there are
@@ -47,6 +47,7 @@ type Driver struct {
 	leaving  map[string]bool    // rows that were removed, and maybe not yet by orchagent
 	counts   counterCache
 	queues   queueCache
+	queueIDs queueIDs
 }
 
 // refusal is a row that orchagent refused, with the reason.
@@ -57,7 +58,10 @@ type refusal struct {
 	until  time.Time // it is not tried again before
 }
 
-var _ engine.Shared = (*Driver)(nil)
+var (
+	_ engine.Shared = (*Driver)(nil)
+	_ engine.Setter = (*Driver)(nil)
+)
 
 // Options of a driver.
 type Options struct {
@@ -80,7 +84,7 @@ func New(ctx context.Context, d *sonicdb.Databases, o Options) (*Driver, error) 
 		refused: map[string]refusal{}, notes: map[string]string{}, leaving: map[string]bool{},
 	}
 	drv.memory.file = o.Memory
-	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &drv.config, "APPL_DB": &drv.appl, "STATE_DB": &drv.state, "COUNTERS_DB": &drv.counters} {
+	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &drv.config, "APPL_DB": &drv.appl, "STATE_DB": &drv.state, "COUNTERS_DB": &drv.counters, "FLEX_COUNTER_DB": &drv.flex} {
 		var err error
 		if *db, err = sonicdb.Open(d, name, log); err != nil {
 			return nil, errors.Join(err, drv.Close())
@@ -92,7 +96,7 @@ func New(ctx context.Context, d *sonicdb.Databases, o Options) (*Driver, error) 
 // Close closes the connections. The rows stay.
 func (d *Driver) Close() error {
 	var errs []error
-	for _, db := range []*sonicdb.DB{d.config, d.appl, d.state, d.counters} {
+	for _, db := range []*sonicdb.DB{d.config, d.appl, d.state, d.counters, d.flex} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
@@ -157,7 +161,10 @@ func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
 		clear(d.refused)
 	}
 	session := rows.Row{Table: tableMirror, Key: nameSession}
-	return d.able.abilities(d.refusedNow(session.Name())), engine.Features{MinSampling: minSampling}, nil
+	a := d.able.abilities(d.refusedNow(session.Name()))
+	queues, err := d.queueObjects()
+	a.Set(engine.NeedThreshold, engine.Sampled, d.able.depths(queues))
+	return a, engine.Features{MinSampling: minSampling}, err
 }
 
 // refusedNow returns the reason for which a row waits before another try, or "".
@@ -179,7 +186,11 @@ func (d *Driver) refuse(r rows.Row, why error) {
 
 // Objects implements [engine.Driver].
 func (d *Driver) Objects(p engine.Policy, c engine.Choices, _ engine.Features) []engine.Object {
-	return objects(p, c, d.able, d.channels)
+	all := objects(p, c, d.able, d.channels)
+	if c.Method(engine.NeedThreshold) == engine.Sampled {
+		all = append(all, depthObjects(p.Depths, d.queueIDs.all)...)
+	}
+	return all
 }
 
 // Copies reports whether a policy's objects copy packets to the CPU, every one that they

@@ -22,6 +22,9 @@ func (d *Driver) Foresee(o *engine.Object) (*engine.Record, error) {
 	if why := d.refusedNow(o.Key); why != "" && maps.Equal(d.refused[o.Key].fields, row.Fields) {
 		return nil, fmt.Errorf("%w: %s", engine.ErrRefused, why)
 	}
+	if err := d.unlisted(row); err != nil {
+		return nil, err
+	}
 	inTheWay, err := d.operatorsRow(row)
 	if err != nil {
 		return nil, err
@@ -94,10 +97,15 @@ func (d *Driver) Remove(r *engine.Record) error {
 			return err
 		}
 	}
+	if row.Table == tableGroup {
+		if err := d.removeQueues(); err != nil {
+			return err
+		}
+	}
 	if err := d.write(sonicdb.Change{Row: row, Deleted: true}, there); err != nil {
 		return err
 	}
-	d.leaving[r.Key] = true
+	d.leaving[r.Key] = !inOrder(row.Table)
 	return nil
 }
 
@@ -128,6 +136,9 @@ func (d *Driver) Exists(r *engine.Record) (bool, error) {
 	if err != nil || there == nil {
 		delete(d.notes, r.Key)
 		return false, err
+	}
+	if listed, err := d.listed(row); !listed || err != nil {
+		return false, err // the row goes with the group's
 	}
 	if !maps.Equal(there, row.Fields) {
 		var needs []string

@@ -46,6 +46,11 @@ func (d *Driver) Strays(existing map[string]*engine.Record, _ map[engine.ID]bool
 			objects = append(objects, redirectTable(row.Key, &kind, list(row.Fields["ports"])))
 		}
 	}
+	polled, err := d.flexLeft()
+	if err != nil {
+		return 0, err
+	}
+	objects = append(objects, polled...)
 	n, err := d.strayFields(existing)
 	if err != nil {
 		return n, err

@@ -38,12 +38,17 @@ func keyAs(r rows.Row) string { return strings.ReplaceAll(r.Key, ":", separator)
 
 // read returns the fields of a row of Sluice, or nil.
 func (d *Driver) read(r rows.Row) (map[string]string, error) {
-	if operators[r.Table] == "" {
+	there := d.flex.Enqueued
+	switch {
+	case inOrder(r.Table):
+	case operators[r.Table] == "":
 		return getOne(d.config, r)
+	default:
+		there = d.appl.Produced
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
-	found, err := d.appl.Produced(ctx, r)
+	found, err := there(ctx, r)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -120,6 +125,9 @@ func (d *Driver) operatorsRow(r rows.Row) (string, error) {
 
 // write writes or removes a row of Sluice, whose fields are was, nil for a missing one.
 func (d *Driver) write(c sonicdb.Change, was map[string]string) error {
+	if inOrder(c.Row.Table) {
+		return d.flex.Enqueue(context.Background(), c)
+	}
 	if operators[c.Row.Table] != "" {
 		return d.appl.Produce(context.Background(), c)
 	}

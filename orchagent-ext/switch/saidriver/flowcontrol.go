@@ -69,6 +69,26 @@ func (d *Driver) QueueIDs(name string) ([]sai.ObjectID, error) {
 	return ids, refusal(err)
 }
 
+// classSelector is how many DSCP share a queue of the software switch, which takes the three bits
+// of the class selector (RFC 2474 section 4.2.2).
+const classSelector = 8
+
+// Classes returns the maps by which packets of ports wait in queues.
+func (d *Driver) Classes(ports []string) (map[string]*engine.Classes, error) {
+	all := make(map[string]*engine.Classes, len(ports))
+	for _, name := range ports {
+		c := &engine.Classes{}
+		for dscp := range c.Class {
+			c.Class[dscp] = uint8(dscp / classSelector)
+		}
+		for class := range c.Queue {
+			c.Queue[class] = uint8(class)
+		}
+		all[name] = c
+	}
+	return all, nil
+}
+
 // depths reports whether the library reads how full a queue is, and which flows go there is known.
 func (d *Driver) depths() engine.Ability {
 	const what = "SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES"
