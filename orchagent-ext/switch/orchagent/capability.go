@@ -93,14 +93,18 @@ func (c capability) redirect() engine.Ability {
 
 // depths reports whether the depth of queues is read, and which flows go there is known. Only
 // sFlow's samples have the port that a packet leaves by.
-func (c capability) depths(queues map[string]string) engine.Ability {
+func (c capability) depths(queues map[string]string, streams bool) engine.Ability {
 	switch {
 	case len(queues) == 0:
 		return engine.Ability{Reason: mapQueues + " of COUNTERS_DB is empty: \"counterpoll queue enable\" makes orchagent list queues"}
 	case !c.sflow:
 		return engine.Ability{Reason: "SONiC's own sFlow would show which flows go to a queue: enable it"}
 	}
-	return engine.Ability{Can: true, Reason: "orchagent lists queues, which syncd polls"}
+	by := "syncd polls"
+	if streams {
+		by = "High Frequency Telemetry streams"
+	}
+	return engine.Ability{Can: true, Reason: "orchagent lists queues, which " + by}
 }
 
 // hash reports whether orchagent hashes the destination queue pair.

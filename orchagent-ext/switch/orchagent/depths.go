@@ -117,9 +117,12 @@ type Depth struct {
 	Err   error  // there are none
 }
 
-// Depths reads how full queues are, from COUNTERS_DB. It is for one goroutine.
+// Depths reads how full queues are, from COUNTERS_DB or a stream. It is for one goroutine.
 type Depths struct {
-	config, counters *sonicdb.DB
+	config, state, counters *sonicdb.DB
+
+	stream *stream           // nil: there is none
+	names  map[string]string // of queues in it, by object
 
 	looked    time.Time     // at SONiC's own polls
 	watermark time.Duration // between two of its watermarks; 0: it polls none that could be used
@@ -127,7 +130,9 @@ type Depths struct {
 }
 
 // Depths returns a reader of depths, for a goroutine of its own.
-func (d *Driver) Depths() *Depths { return &Depths{config: d.config, counters: d.counters} }
+func (d *Driver) Depths() *Depths {
+	return &Depths{config: d.config, state: d.state, counters: d.counters, stream: d.stream}
+}
 
 // Read reads queues by their objects, in their order; nil once ctx is done.
 func (r *Depths) Read(ctx context.Context, queues []sai.ObjectID) []Depth {
@@ -141,6 +146,10 @@ func (r *Depths) Read(ctx context.Context, queues []sai.ObjectID) []Depth {
 	if now := time.Now(); err == nil && now.Sub(r.looked) >= lookedAgain {
 		r.looked = now
 		slow, err = r.look(found, now)
+		if err == nil && r.stream != nil {
+			r.stream.begin(ctx)
+			err = r.follow()
+		}
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -150,6 +159,9 @@ func (r *Depths) Read(ctx context.Context, queues []sai.ObjectID) []Depth {
 			all[i] = r.depth(queues[i], found[i])
 			all[i].Slow = slow
 		}
+	}
+	if r.stream != nil {
+		r.streamed(queues, all, time.Now())
 	}
 	return all
 }

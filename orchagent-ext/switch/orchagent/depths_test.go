@@ -126,7 +126,9 @@ func TestRowsOfTheGroupComeBack(t *testing.T) {
 	p.until("the same rows are there", func() bool { return slices.Equal(p.syncd.Rows(), was) })
 	p.syncd.Restart()
 	p.until("the rows are those of other objects", func() bool {
-		p.drifts(policy)
+		if changed, err := p.engine.CheckDrift(); err == nil && changed {
+			p.reconcile(p.engine, policy)
+		}
 		return slices.ContainsFunc(p.syncd.Rows(), func(row string) bool { return !slices.Contains(was, row) })
 	})
 	p.group(2, 20*time.Millisecond)

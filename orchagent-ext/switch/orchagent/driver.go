@@ -13,6 +13,7 @@ import (
 
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/switch/hft"
 	"sluice/yang/rows"
 )
 
@@ -48,6 +49,7 @@ type Driver struct {
 	counts   counterCache
 	queues   queueCache
 	queueIDs queueIDs
+	stream   *stream // of High Frequency Telemetry; nil: the kernel has none
 }
 
 // refusal is a row that orchagent refused, with the reason.
@@ -70,6 +72,10 @@ type Options struct {
 	// Memory is the file of the hash fields that the driver has added, so that they are its
 	// own after a reboot, too; "" keeps them in this process only.
 	Memory string
+
+	// Stream opens the socket of High Frequency Telemetry, in place of the kernel's; nil: the
+	// kernel's, if it has one.
+	Stream func() (fd int, err error)
 }
 
 // New returns a driver of a namespace's databases. When ctx is done it writes and removes
@@ -84,6 +90,10 @@ func New(ctx context.Context, d *sonicdb.Databases, o Options) (*Driver, error) 
 		refused: map[string]refusal{}, notes: map[string]string{}, leaving: map[string]bool{},
 	}
 	drv.memory.file = o.Memory
+	if o.Stream != nil || hft.Available() {
+		drv.stream = &stream{}
+		drv.stream.Open = o.Stream
+	}
 	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &drv.config, "APPL_DB": &drv.appl, "STATE_DB": &drv.state, "COUNTERS_DB": &drv.counters, "FLEX_COUNTER_DB": &drv.flex} {
 		var err error
 		if *db, err = sonicdb.Open(d, name, log); err != nil {
@@ -163,7 +173,7 @@ func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
 	session := rows.Row{Table: tableMirror, Key: nameSession}
 	a := d.able.abilities(d.refusedNow(session.Name()))
 	queues, err := d.queueObjects()
-	a.Set(engine.NeedThreshold, engine.Sampled, d.able.depths(queues))
+	a.Set(engine.NeedThreshold, engine.Sampled, d.able.depths(queues, d.streams()))
 	return a, engine.Features{MinSampling: minSampling}, err
 }
 
@@ -187,11 +197,20 @@ func (d *Driver) refuse(r rows.Row, why error) {
 // Objects implements [engine.Driver].
 func (d *Driver) Objects(p engine.Policy, c engine.Choices, _ engine.Features) []engine.Object {
 	all := objects(p, c, d.able, d.channels)
-	if c.Method(engine.NeedThreshold) == engine.Sampled {
+	if c.Method(engine.NeedThreshold) != engine.Sampled {
+		return all
+	}
+	if d.stream != nil {
+		all = append(all, streamObjects(p.Depths)...)
+	}
+	if !d.streams() { // a stream that ends has syncd poll again
 		all = append(all, depthObjects(p.Depths, d.queueIDs.all)...)
 	}
 	return all
 }
+
+// streams reports whether High Frequency Telemetry streams all queues that are read.
+func (d *Driver) streams() bool { return d.stream != nil && d.stream.whole.Load() }
 
 // Copies reports whether a policy's objects copy packets to the CPU, every one that they
 // match.
@@ -208,6 +227,11 @@ func (d *Driver) Warnings() []string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(d.notes)) {
 		all = append(all, key+": "+d.notes[key])
+	}
+	if d.stream != nil {
+		if err := d.stream.Err(); err != nil {
+			all = append(all, "High Frequency Telemetry cannot be read: "+err.Error())
+		}
 	}
 	return all
 }

@@ -41,6 +41,9 @@ const (
 	statWatermark = "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES" // of SONiC's own group
 )
 
+// queueCounters are those that are polled or streamed.
+var queueCounters = []string{statDepth, statPackets, statOctets, statDropped}
+
 // inOrder reports whether a table's consumer takes changes in their order.
 func inOrder(table string) bool { return table == tableGroup || table == tableFlex }
 
@@ -55,7 +58,7 @@ func groupRow(interval time.Duration) rows.Row {
 // of the queue, by its name.
 func queueRow(id string) rows.Row {
 	return rows.Row{Table: tableFlex, Key: nameGroup + ":" + id, Fields: map[string]string{
-		fieldCounters: strings.Join([]string{statDepth, statPackets, statOctets, statDropped}, ","),
+		fieldCounters: strings.Join(queueCounters, ","),
 	}}
 }
 

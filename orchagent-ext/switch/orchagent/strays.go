@@ -4,6 +4,7 @@ package orchagent
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 
 	"sluice/orchagent-ext/switch/engine"
@@ -50,7 +51,11 @@ func (d *Driver) Strays(existing map[string]*engine.Record, _ map[engine.ID]bool
 	if err != nil {
 		return 0, err
 	}
-	objects = append(objects, polled...)
+	streamed, err := d.streamLeft()
+	if err != nil {
+		return 0, err
+	}
+	objects = slices.Concat(objects, polled, streamed)
 	n, err := d.strayFields(existing)
 	if err != nil {
 		return n, err
