@@ -30,6 +30,7 @@ const (
 	folder   = "build/lab/run"
 )
 
+// main exits with 1 after an error.
 func main() {
 	if err := command(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "lab:", err)

@@ -20,9 +20,10 @@ import (
 
 // Versions of the extension (sai_sluice_ext.h). Each includes the ones before.
 const (
-	ExtensionLabels   = C.SAI_SLUICE_VERSION_LABELS   // ACL actions that write the flow label
-	ExtensionFlows    = C.SAI_SLUICE_VERSION_FLOWS    // marks on queues, flow events, holds
-	ExtensionSessions = C.SAI_SLUICE_VERSION_SESSIONS // packets as they arrived, sessions in tunnels, protocols
+	ExtensionLabels = C.SAI_SLUICE_VERSION_LABELS // ACL actions that write the flow label
+	ExtensionFlows  = C.SAI_SLUICE_VERSION_FLOWS  // marks on queues, flow events, holds
+	// packets as they arrived, sessions in tunnels, protocols
+	ExtensionSessions = C.SAI_SLUICE_VERSION_SESSIONS
 )
 
 // Extension is the version of the library's extension, 0 without one. It is known once
@@ -106,8 +107,9 @@ type FlowEvent struct {
 	Arrival Arrival
 	Session Session // a library of version [ExtensionFlows] leaves it 0
 	Mark    FlowMark
-	Length  uint8          // octets of Head; 0 with MarkLow where no packet is at hand
-	Head    [FlowHead]byte // of the packet that passed the mark, from the IP header on, as it leaves
+	Length  uint8 // octets of Head; 0 with MarkLow where no packet is at hand
+	// of the packet that passed the mark, from the IP header on, as it leaves
+	Head [FlowHead]byte
 }
 
 // Events are copied from C into Go as they are.
@@ -141,8 +143,10 @@ type FlowKey int32
 
 // The keys.
 const (
-	FlowKeyLabel     FlowKey = C.SAI_SLUICE_FLOW_KEY_FLOW_LABEL // source, destination, flow label; IPv4: FlowKeyFiveTuple
-	FlowKeyFiveTuple FlowKey = C.SAI_SLUICE_FLOW_KEY_FIVE_TUPLE // source, destination, protocol, ports
+	// source, destination, flow label; IPv4: FlowKeyFiveTuple
+	FlowKeyLabel FlowKey = C.SAI_SLUICE_FLOW_KEY_FLOW_LABEL
+	// source, destination, protocol, ports
+	FlowKeyFiveTuple FlowKey = C.SAI_SLUICE_FLOW_KEY_FIVE_TUPLE
 )
 
 // SetFlowKey sets the fields that packets of one flow share. It is an attribute of the
@@ -229,7 +233,8 @@ type FlowStats struct {
 	Unmonitored uint64 // packets of flows for which there was no room
 	HeldPackets uint64 // that waited because of a hold
 	LaneFull    uint64 // packets refused since too much waited already
-	LaneLost    uint64 // packets that waited when their process was killed; also those of processes before
+	// packets that waited when their process was killed; also those of processes before
+	LaneLost uint64
 }
 
 var _ = [1]struct{}{}[unsafe.Sizeof(FlowStats{})-C.sizeof_sai_sluice_flow_stats_t]

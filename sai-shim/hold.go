@@ -20,12 +20,15 @@ type HoldKind uint8
 
 // The kinds, with the fields of a [HoldMatch] that each uses.
 const (
-	HoldStream  HoldKind = C.SAI_SLUICE_MATCH_STREAM  // Value: Stream ID, by the seed of SetStreamSeed
+	// Value: Stream ID, by the seed of SetStreamSeed
+	HoldStream  HoldKind = C.SAI_SLUICE_MATCH_STREAM
 	HoldLabel   HoldKind = C.SAI_SLUICE_MATCH_LABEL   // Src, Dst, Value: flow label
 	HoldPair    HoldKind = C.SAI_SLUICE_MATCH_PAIR    // Src, Dst
 	HoldSession HoldKind = C.SAI_SLUICE_MATCH_SESSION // Src, Dst of the session, Value: DestQP
-	HoldTuple   HoldKind = C.SAI_SLUICE_MATCH_TUPLE   // Src, Dst of the session, Protocol, Value: source port << 16 | destination port
-	HoldClass   HoldKind = C.SAI_SLUICE_MATCH_CLASS   // Value: IEEE 802.1Qbb priority, which is the queue's index
+	// Src, Dst of the session, Protocol, Value: source port << 16 | destination port
+	HoldTuple HoldKind = C.SAI_SLUICE_MATCH_TUPLE
+	// Value: IEEE 802.1Qbb priority, which is the queue's index
+	HoldClass HoldKind = C.SAI_SLUICE_MATCH_CLASS
 )
 
 // HoldMatch has the fields that a hold matches, of packets as they leave by its port. Src
@@ -58,11 +61,13 @@ func (l *Library) SetHold(port ObjectID, m HoldMatch, d time.Duration, rate uint
 
 // HoldState has the counters of a hold.
 type HoldState struct {
-	Remaining                     time.Duration // until the switch ends it by itself
-	Rate                          uint64        // bit/s, as set
-	Octets, Packets               uint64        // that matched since it was set first
-	WaitingOctets, WaitingPackets uint64        // that wait now, also when the hold is over and they drain
-	DroppedPackets                uint64        // refused, since too much waited already: in the hold, with [RateCount] in the queue
+	Remaining       time.Duration // until the switch ends it by itself
+	Rate            uint64        // bit/s, as set
+	Octets, Packets uint64        // that matched since it was set first
+	// that wait now, also when the hold is over and they drain
+	WaitingOctets, WaitingPackets uint64
+	// refused, since too much waited already: in the hold, with [RateCount] in the queue
+	DroppedPackets uint64
 }
 
 // GetHold reads the counters of a hold; the error is [ErrNotFound] once it is over and

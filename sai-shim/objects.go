@@ -156,7 +156,8 @@ func getList[T ~uint32 | ~uint64](l *Library, k saiattr.Kind, id ObjectID, a *sa
 const (
 	firstRoom   = 64      // elements that the first call has room for: most lists are shorter
 	maxElements = 1 << 18 // ACL entries are the longest list, and an ASIC has room for fewer
-	maxGrowths  = 4       // calls; a list may grow between two of them, as other processes create objects
+	// calls; a list may grow between two of them, as other processes create objects
+	maxGrowths = 4
 )
 
 // grow calls a function with room for more and more elements, until there is enough. detail

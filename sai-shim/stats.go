@@ -21,12 +21,15 @@ type QueueStat uint32
 
 // The statistics that Sluice reads.
 const (
-	QueuePackets         QueueStat = C.SAI_QUEUE_STAT_PACKETS                 // that left the queue
-	QueueOctets          QueueStat = C.SAI_QUEUE_STAT_BYTES                   // of these
-	QueueDropped         QueueStat = C.SAI_QUEUE_STAT_DROPPED_PACKETS         // packets
-	QueueOccupancy       QueueStat = C.SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES    // octets in the queue now
-	QueueWatermark       QueueStat = C.SAI_QUEUE_STAT_WATERMARK_BYTES         // most octets since the statistic was cleared
-	QueueSharedWatermark QueueStat = C.SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES  // of these, in the shared buffer
+	QueuePackets QueueStat = C.SAI_QUEUE_STAT_PACKETS         // that left the queue
+	QueueOctets  QueueStat = C.SAI_QUEUE_STAT_BYTES           // of these
+	QueueDropped QueueStat = C.SAI_QUEUE_STAT_DROPPED_PACKETS // packets
+	// octets in the queue now
+	QueueOccupancy QueueStat = C.SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES
+	// most octets since the statistic was cleared
+	QueueWatermark QueueStat = C.SAI_QUEUE_STAT_WATERMARK_BYTES
+	// of these, in the shared buffer
+	QueueSharedWatermark QueueStat = C.SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES
 	QueueMarked          QueueStat = C.SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS // packets, with CE
 )
 
@@ -81,7 +84,8 @@ func (l *Library) readQueue(queue ObjectID, stats []QueueStat) (map[QueueStat]ui
 // the reason why queue i has none.
 func (l *Library) AllQueueStats(queues []ObjectID) (all []map[QueueStat]uint64, errs []error) {
 	all, errs = make([]map[QueueStat]uint64, len(queues)), make([]error, len(queues))
-	if len(queues) == 1 || len(l.queueStats) == 0 { // which statistics the library has, one queue teaches
+	// which statistics the library has, one queue teaches
+	if len(queues) == 1 || len(l.queueStats) == 0 {
 		for i, queue := range queues {
 			all[i], errs[i] = l.QueueStats(queue)
 		}

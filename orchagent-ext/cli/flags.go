@@ -193,6 +193,7 @@ type quantityFlag struct {
 	unit string
 }
 
+// Set takes a number with a unit, such as 10M or 500ms.
 func (f quantityFlag) Set(s string) error {
 	n, err := units.Parse(s, f.unit)
 	if err == nil && n >= 1<<f.bits {

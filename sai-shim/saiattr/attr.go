@@ -144,9 +144,10 @@ var (
 
 // The attributes of tables.
 var (
-	ACLTableStage        = define("SAI_ACL_TABLE_ATTR_ACL_STAGE", S32, of("SAI_ACL_STAGE_"))
-	ACLTableBindPoints   = define("SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST", S32s, of("SAI_ACL_BIND_POINT_TYPE_"))
-	ACLTableSize         = define("SAI_ACL_TABLE_ATTR_SIZE", U32) // a request: 0 is the library's choice
+	ACLTableStage      = define("SAI_ACL_TABLE_ATTR_ACL_STAGE", S32, of("SAI_ACL_STAGE_"))
+	ACLTableBindPoints = define("SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST", S32s, of("SAI_ACL_BIND_POINT_TYPE_"))
+	// a request: 0 is the library's choice
+	ACLTableSize         = define("SAI_ACL_TABLE_ATTR_SIZE", U32)
 	ACLTablePort         = define("SAI_ACL_TABLE_ATTR_FIELD_L4_DST_PORT", Bool)
 	ACLTableInnerPort    = define("SAI_ACL_TABLE_ATTR_FIELD_INNER_L4_DST_PORT", Bool)
 	ACLTableProtocol     = define("SAI_ACL_TABLE_ATTR_FIELD_IP_PROTOCOL", Bool)
@@ -166,14 +167,16 @@ var (
 
 // The attributes of entries.
 var (
-	ACLEntryTable        = define("SAI_ACL_ENTRY_ATTR_TABLE_ID", OID)
-	ACLEntryPriority     = define("SAI_ACL_ENTRY_ATTR_PRIORITY", U32) // the highest wins
-	ACLEntryAdmin        = define("SAI_ACL_ENTRY_ATTR_ADMIN_STATE", Bool)
-	ACLEntryPort         = define("SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", FieldU16, masked(0xffff))
-	ACLEntryInnerPort    = define("SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT", FieldU16, masked(0xffff))
-	ACLEntryOpcode       = define("SAI_ACL_ENTRY_ATTR_FIELD_BTH_OPCODE", FieldU8, masked(0xff), hex(2))
-	ACLEntryProtocol     = define("SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL", FieldU8, masked(0xff))      // of IPv4
-	ACLEntryNextHeader   = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER", FieldU8, masked(0xff)) // of IPv6
+	ACLEntryTable     = define("SAI_ACL_ENTRY_ATTR_TABLE_ID", OID)
+	ACLEntryPriority  = define("SAI_ACL_ENTRY_ATTR_PRIORITY", U32) // the highest wins
+	ACLEntryAdmin     = define("SAI_ACL_ENTRY_ATTR_ADMIN_STATE", Bool)
+	ACLEntryPort      = define("SAI_ACL_ENTRY_ATTR_FIELD_L4_DST_PORT", FieldU16, masked(0xffff))
+	ACLEntryInnerPort = define("SAI_ACL_ENTRY_ATTR_FIELD_INNER_L4_DST_PORT", FieldU16, masked(0xffff))
+	ACLEntryOpcode    = define("SAI_ACL_ENTRY_ATTR_FIELD_BTH_OPCODE", FieldU8, masked(0xff), hex(2))
+	// of IPv4
+	ACLEntryProtocol = define("SAI_ACL_ENTRY_ATTR_FIELD_IP_PROTOCOL", FieldU8, masked(0xff))
+	// of IPv6
+	ACLEntryNextHeader   = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_NEXT_HEADER", FieldU8, masked(0xff))
 	ACLEntryIPType       = define("SAI_ACL_ENTRY_ATTR_FIELD_ACL_IP_TYPE", FieldU32, masked(0xffffffff), of("SAI_ACL_IP_TYPE_"))
 	ACLEntryLabel        = define("SAI_ACL_ENTRY_ATTR_FIELD_IPV6_FLOW_LABEL", FieldU32, masked(0xfffff), hex(5))
 	ACLEntrySource       = define("SAI_ACL_ENTRY_ATTR_FIELD_SRC_IPV6", FieldIP6)
@@ -237,8 +240,9 @@ var (
 	NextHopOf       = define("SAI_NEXT_HOP_ATTR_ROUTER_INTERFACE_ID", OID)
 	HopGroupType    = define("SAI_NEXT_HOP_GROUP_ATTR_TYPE", S32, of("SAI_NEXT_HOP_GROUP_TYPE_"))
 	HopMemberGroup  = define("SAI_NEXT_HOP_GROUP_MEMBER_ATTR_NEXT_HOP_GROUP_ID", OID)
-	HopMemberHop    = define("SAI_NEXT_HOP_GROUP_MEMBER_ATTR_NEXT_HOP_ID", OID) // a next hop, or a group
-	HopMemberRole   = define("SAI_NEXT_HOP_GROUP_MEMBER_ATTR_CONFIGURED_ROLE", S32, of("SAI_NEXT_HOP_GROUP_MEMBER_CONFIGURED_ROLE_"))
+	// a next hop, or a group
+	HopMemberHop  = define("SAI_NEXT_HOP_GROUP_MEMBER_ATTR_NEXT_HOP_ID", OID)
+	HopMemberRole = define("SAI_NEXT_HOP_GROUP_MEMBER_ATTR_CONFIGURED_ROLE", S32, of("SAI_NEXT_HOP_GROUP_MEMBER_CONFIGURED_ROLE_"))
 
 	UDFMatchPort   = define("SAI_UDF_MATCH_ATTR_L4_DST_PORT_TYPE", FieldU16, masked(0xffff))
 	UDFGroupType   = define("SAI_UDF_GROUP_ATTR_TYPE", S32, of("SAI_UDF_GROUP_TYPE_"))
@@ -246,10 +250,11 @@ var (
 	UDFMatched     = define("SAI_UDF_ATTR_MATCH_ID", OID)
 	UDFOfGroup     = define("SAI_UDF_ATTR_GROUP_ID", OID)
 	UDFBase        = define("SAI_UDF_ATTR_BASE", S32, of("SAI_UDF_BASE_"))
-	UDFOffset      = define("SAI_UDF_ATTR_OFFSET", U16)            // octets from the base
-	UDFHashMask    = define("SAI_UDF_ATTR_HASH_MASK", U8s, hex(8)) // SAI's default is two octets, whatever the group's length
-	HashFields     = define("SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST", S32s, of("SAI_NATIVE_HASH_FIELD_"))
-	HashUDFGroups  = define("SAI_HASH_ATTR_UDF_GROUP_LIST", OIDs)
+	UDFOffset      = define("SAI_UDF_ATTR_OFFSET", U16) // octets from the base
+	// SAI's default is two octets, whatever the group's length
+	UDFHashMask   = define("SAI_UDF_ATTR_HASH_MASK", U8s, hex(8))
+	HashFields    = define("SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST", S32s, of("SAI_NATIVE_HASH_FIELD_"))
+	HashUDFGroups = define("SAI_HASH_ATTR_UDF_GROUP_LIST", OIDs)
 
 	PortIngressACL = define("SAI_PORT_ATTR_INGRESS_ACL", OID, inPlace)
 	PortLanes      = define("SAI_PORT_ATTR_HW_LANE_LIST", U32s)

@@ -12,6 +12,7 @@ import (
 	"os"
 )
 
+// main exits with 1 after an error.
 func main() {
 	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "manual: %v\n", err)

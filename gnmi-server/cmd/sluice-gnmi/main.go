@@ -30,6 +30,7 @@ import (
 // version is set at build time.
 var version = "dev"
 
+// main exits with 1 after an error.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -73,6 +74,7 @@ type options struct {
 	level                    slog.Level
 }
 
+// parse reads the command line. getenv gives flags their defaults.
 func parse(args []string, getenv func(string) string, stderr io.Writer) (*options, error) {
 	o := &options{}
 	f := flags.New("sluice-gnmi", help, getenv, stderr)
@@ -122,6 +124,7 @@ func (o *options) check() error {
 	return nil
 }
 
+// run serves until ctx ends, or a listener fails.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
 	o, err := parse(args, getenv, stderr)
 	if errors.Is(err, flags.ErrHelp) {

@@ -29,9 +29,10 @@ const (
 	sourceMbps       = 25 // that each offers
 	sourceVictims    = 4
 	sourceVictimMbps = 10
-	sourcePayload    = 2048   // octets: half the packets of the other scenarios leave CPUs for what is measured
-	sourceQP         = 0x6000 // first DestQP; the SrcQP is 0x100 higher
-	sourceVictimQP   = 0x6800
+	// octets: half the packets of the other scenarios leave CPUs for what is measured
+	sourcePayload  = 2048
+	sourceQP       = 0x6000 // first DestQP; the SrcQP is 0x100 higher
+	sourceVictimQP = 0x6800
 
 	// Of some 8,000 packets a second the CPU gets 1000.
 	sourceSampling = 8
@@ -116,7 +117,8 @@ func (w *wanStock) sourceRows() []sonicdb.Change {
 			set("SLUICE_PFCM", "global", map[string]string{"admin_state": "enabled", "generate": "false", "hold_limit_ms": "0"}),
 			set("SLUICE_RATE_ADVICE_HOST", fabric.HostA.Masked().String(), none),
 			set("SLUICE_IPFIX", "global", map[string]string{"admin_state": "enabled", "sampling_rate": fmt.Sprint(sourceSampling)}),
-			set("SLUICE_IPFIX_COLLECTOR", "none", map[string]string{"address": "127.0.0.1", "port": "9"}), // the discard service (RFC 863): samples alone matter here
+			// the discard service (RFC 863): samples alone matter here
+			set("SLUICE_IPFIX_COLLECTOR", "none", map[string]string{"address": "127.0.0.1", "port": "9"}),
 		})
 }
 

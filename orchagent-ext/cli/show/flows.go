@@ -171,6 +171,7 @@ func advised(f map[string]string) string {
 	}
 }
 
+// holds answers with the holds in force at each port, by whom they were asked for.
 func holds(d *Data, _ Options) (*Answer, error) {
 	a := &Answer{JSON: d.fields("SLUICE_HOLD")}
 	state := d.state()

@@ -18,6 +18,7 @@ type StaleError struct {
 	Age   time.Duration
 }
 
+// Error has for how long sluiced has been silent.
 func (e *StaleError) Error() string {
 	return fmt.Sprintf("stale: sluiced gave its last sign of life %v ago, at %s; all else that is shown is as of then", e.Age.Round(time.Second), e.Since)
 }

@@ -11,6 +11,7 @@ import (
 	"sluice/yang/rows"
 )
 
+// status answers with the state of sluiced, its warnings, and the method of each need.
 func status(d *Data, o Options) (*Answer, error) {
 	state, errs := d.state(), configErrors(d)
 	out := map[string]any{"state": known(state), "config_errors": errs}
@@ -58,6 +59,7 @@ func configErrors(d *Data) []map[string]string {
 	return all
 }
 
+// capability answers with the methods of the switch, and why preferred ones are left out.
 func capability(d *Data, _ Options) (*Answer, error) {
 	row := d.only("SLUICE_CAPABILITY")
 	t := Block{Header: []string{"Need", "Method", "State", "Reason"}}

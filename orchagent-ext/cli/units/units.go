@@ -40,6 +40,7 @@ func with(multiples map[string]string, endings ...string) map[string]string {
 	return all
 }
 
+// join merges tables of units; those of a later table count.
 func join(some ...map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, one := range some {
@@ -101,6 +102,7 @@ func Parse(text, unit string) (uint64, error) {
 	return amount.Num().Uint64(), nil
 }
 
+// rat returns the number that a constant of this package has as text.
 func rat(text string) *big.Rat {
 	r, _ := new(big.Rat).SetString(text) // a constant of this package
 	return r

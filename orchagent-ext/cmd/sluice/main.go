@@ -17,6 +17,7 @@ import (
 // version is set at build time.
 var version = "dev"
 
+// main exits with the code of [cli.Run].
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends what the first did not

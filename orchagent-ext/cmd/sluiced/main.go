@@ -22,6 +22,7 @@ import (
 // version is set at build time.
 var version = "dev"
 
+// main runs until SIGINT or SIGTERM, and exits with 1 after an error.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

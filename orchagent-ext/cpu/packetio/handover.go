@@ -10,6 +10,7 @@ type handover[T any] struct {
 	began       bool
 }
 
+// newHandover returns a handover whose first value is yet to be asked for.
 func newHandover[T any]() handover[T] {
 	return handover[T]{asked: make(chan *T, 1), told: make(chan *T, 1)}
 }

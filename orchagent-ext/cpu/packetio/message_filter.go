@@ -118,7 +118,8 @@ func (p *assembly) whole(candidate, other string) {
 	p.jump(protoICMPv6, "", "whole-yes")
 	p.add(bpf.LoadAbsolute{Off: v6Length, Size: 2})
 	p.jump(notify.PFCMLen, "", "whole-no")
-	p.add(bpf.LoadConstant{Dst: bpf.RegX, Val: notify.PFCMLen + protoICMPv6}) // of the pseudo-header
+	// of the pseudo-header
+	p.add(bpf.LoadConstant{Dst: bpf.RegX, Val: notify.PFCMLen + protoICMPv6})
 	for at := uint32(v6Source); at < v6Transport+notify.PFCMLen; at += 2 {
 		p.add(bpf.LoadAbsolute{Off: at, Size: 2}, bpf.ALUOpX{Op: bpf.ALUOpAdd}, bpf.TAX{})
 	}

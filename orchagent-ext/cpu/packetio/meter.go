@@ -14,10 +14,12 @@ import (
 type Metering struct {
 	ipfix.MeterConfig        // Capacity is the reader's
 	Rate              uint32 // one of so many packets is sampled; 0 is 1
-	Biflow            bool   // join the directions of a connection; one waits for the other for Active and Idle at most
-	Export            func([]ipfix.Record)
-	Health            func([]ipfix.Health) // takes records of how connections fare, with [Config.Health]; nil: none
-	Ignored           *ipfix.Ignored       // counts what is not accounted for; nil: nothing does
+	// join the directions of a connection; one waits for the other for Active and Idle at most
+	Biflow bool
+	Export func([]ipfix.Record)
+	// takes records of how connections fare, with [Config.Health]; nil: none
+	Health  func([]ipfix.Health)
+	Ignored *ipfix.Ignored // counts what is not accounted for; nil: nothing does
 }
 
 // biflowQueue is how many records wait for those of the other direction.

@@ -170,7 +170,8 @@ func index(v []byte) uint32 {
 // number counts the samples that are missing between two of a group, by their sequence
 // numbers.
 func (s *samples) number(group, seq uint32) {
-	if missing := seq - s.seq - 1; s.known && group == s.of && int32(missing) > 0 { // else they were reset
+	// else they were reset
+	if missing := seq - s.seq - 1; s.known && group == s.of && int32(missing) > 0 {
 		s.lost.Add(uint64(missing))
 	}
 	s.known, s.of, s.seq = true, group, seq

@@ -21,6 +21,7 @@ type timesReader struct {
 	at      int64 // when the last report was made, ns
 }
 
+// newTimesReader returns a reader without flows.
 func newTimesReader() *timesReader {
 	return &timesReader{table: rtt.New(), reports: newHandover[RoundTrips]()}
 }

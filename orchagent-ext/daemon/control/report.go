@@ -146,6 +146,7 @@ func (c *Control) HoldRows(now time.Time) []ygot.GoStruct {
 	return all
 }
 
+// port returns the port with an interface index; nil: none has it.
 func (r *running) port(index uint32) *flowcontrol.Port {
 	for i := range r.config.Ports {
 		if p := &r.config.Ports[i]; p.Index == index {

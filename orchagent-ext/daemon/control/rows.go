@@ -34,9 +34,10 @@ type notifications struct {
 	policed func(notify.Kind) uint64 // in the kernel, beyond the rate of a port or a source
 	full    uint64                   // found a socket full
 
-	solicited            uint64 // solicitations of routers that were sent
-	unmonitored          uint64 // packets of flows beyond the room that the switch has to watch
-	queueFull, queueLost uint64 // packets of held flows that found the hold queue full, or were lost in it
+	solicited   uint64 // solicitations of routers that were sent
+	unmonitored uint64 // packets of flows beyond the room that the switch has to watch
+	// packets of held flows that found the hold queue full, or were lost in it
+	queueFull, queueLost uint64
 }
 
 // rows returns one row for each kind of message.

@@ -106,7 +106,8 @@ func watched(s *config.Snapshot) map[string]netip.Addr {
 	configured := map[string]netip.Addr{}
 	for name, row := range deviceRows(s) {
 		if row.UpstreamNeighbor != nil {
-			configured[name], _ = netip.ParseAddr(*row.UpstreamNeighbor) // the model has validated it
+			// the model has validated it
+			configured[name], _ = netip.ParseAddr(*row.UpstreamNeighbor)
 		} else if row.Role != config.RoleEdge {
 			configured[name] = netip.Addr{}
 		}

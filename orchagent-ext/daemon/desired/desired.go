@@ -132,6 +132,7 @@ func (s *State) Loading(ctx context.Context) bool {
 	return s.phase.incomplete() && !s.rows.Complete() && s.initialized(ctx, notLoaded)
 }
 
+// initialized reports whether CONFIG_DB_INITIALIZED has a value; where Redis fails it is false.
 func (s *State) initialized(ctx context.Context, want string) bool {
 	value, err := s.configDB.Text(ctx, initialized)
 	return err == nil && value == want

@@ -10,15 +10,16 @@ type Phase uint8
 // The phases. SONiC writes CONFIG_DB table after table, at the start and when it loads the
 // database again, which empties it first.
 const (
-	Unread           Phase = iota // before the first rows
-	Starting                      // the first rows are there, and more may come
-	StartingBlind                 // likewise, and the rows behind the objects on the switch are unknown
-	Settling                      // ports are there again, and more rows may come
-	Steady                        // the configuration is complete
-	Unloaded                      // Steady, and then all ports were lost
-	UnloadedStarting              // Starting, and then all ports were lost
-	UnloadedBlind                 // StartingBlind, and then all ports were lost
-	UnloadedSettling              // Settling, and then all ports were lost
+	Unread   Phase = iota // before the first rows
+	Starting              // the first rows are there, and more may come
+	// likewise, and the rows behind the objects on the switch are unknown
+	StartingBlind
+	Settling         // ports are there again, and more rows may come
+	Steady           // the configuration is complete
+	Unloaded         // Steady, and then all ports were lost
+	UnloadedStarting // Starting, and then all ports were lost
+	UnloadedBlind    // StartingBlind, and then all ports were lost
+	UnloadedSettling // Settling, and then all ports were lost
 )
 
 // Event is what happens to CONFIG_DB.

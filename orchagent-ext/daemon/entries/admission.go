@@ -19,9 +19,10 @@ import (
 // flows of one port leave the entries of ports within their share alone, and those of
 // flows that send, unless the port of these has more than its share.
 type admission struct {
-	capacity int       // entries
-	room     int       // entries that the switch had room for when it last refused one; 0: it has not
-	roomAt   time.Time // when that was
+	capacity int // entries
+	// entries that the switch had room for when it last refused one; 0: it has not
+	room   int
+	roomAt time.Time // when that was
 
 	refusedCapacity, refusedSwitch, evicted uint64
 	refusedAt                               time.Time
@@ -44,17 +45,20 @@ type portFlows struct {
 }
 
 const (
-	lightTimes = 4 // a flow that was seen less often gets an entry only while a quarter of them is free
+	// a flow that was seen less often gets an entry only while a quarter of them is free
+	lightTimes = 4
 
-	idleUnused = 500 * time.Millisecond // after which an entry that no packet has met may go for another flow
-	idleLeast  = 2 * time.Second        // after which one may go whose flow has sent nothing
-	idleGaps   = 2                      // and this times the longest pause that the flow has made
+	// after which an entry that no packet has met may go for another flow
+	idleUnused = 500 * time.Millisecond
+	idleLeast  = 2 * time.Second // after which one may go whose flow has sent nothing
+	idleGaps   = 2               // and this times the longest pause that the flow has made
 
 	victims       = 128 // flows that are looked at for one
 	evictionRate  = 256 // a second and port
 	evictionBurst = 256
 
-	mostTimes = 256                    // a flow that was seen so often takes part whatever the others are
+	// a flow that was seen so often takes part whatever the others are
+	mostTimes = 256
 	moreTimes = 100 * time.Millisecond // after which twice as often may be asked for
 	lessTimes = 10 * time.Second       // and half as often
 
@@ -62,6 +66,7 @@ const (
 	refusalTime = 10 * time.Second // for which a refusal is a warning
 )
 
+// join adds a flow to those of the port that it came in by.
 func (l *Entries) join(s *flowSeen, port string) {
 	p := l.ports[port]
 	if p == nil {
@@ -72,6 +77,7 @@ func (l *Entries) join(s *flowSeen, port string) {
 	p.flows = append(p.flows, s)
 }
 
+// part removes a flow from those of its port; the last one of these takes its place.
 func (l *Entries) part(s *flowSeen) {
 	p := l.ports[s.port]
 	last := len(p.flows) - 1
@@ -198,6 +204,7 @@ func (l *Entries) idlest(p *portFlows, count counter, now time.Time) *flowSeen {
 	return nil
 }
 
+// idle reports whether the entry of a flow may go for another one.
 func (s *flowSeen) idle(now time.Time) bool {
 	if s.packets == 0 {
 		return now.Sub(s.at) > idleUnused
@@ -246,6 +253,7 @@ func (l *Entries) excess(now time.Time) (flows []engine.FlowEntry) {
 	return flows
 }
 
+// compareBool orders false before true.
 func compareBool(a, b bool) int {
 	if a == b {
 		return 0
@@ -276,6 +284,7 @@ func (l *Entries) Warning(now time.Time) string {
 		l.capacity, port, l.has(l.refusedPort))
 }
 
+// has returns how many flows that came in by a port have an entry.
 func (l *Entries) has(port string) int {
 	if p := l.ports[port]; p != nil {
 		return len(p.flows)

@@ -23,10 +23,11 @@ import (
 // zero value has no flow. It outlives the switch that is open, as entries do. It is for one
 // goroutine.
 type Entries struct {
-	seen  map[engine.FlowEntry]*flowSeen // by the flow without its label, as there is one entry a flow
-	next  []engine.FlowEntry             // flows still to be looked at in this round
-	total uint64                         // packets of all flows, those that are gone, too
-	ports map[string]*portFlows          // that flows came in by when they got their entry
+	// by the flow without its label, as there is one entry a flow
+	seen  map[engine.FlowEntry]*flowSeen
+	next  []engine.FlowEntry    // flows still to be looked at in this round
+	total uint64                // packets of all flows, those that are gone, too
+	ports map[string]*portFlows // that flows came in by when they got their entry
 	admission
 }
 
@@ -41,6 +42,7 @@ type flowSeen struct {
 	ingress, egress string        // ports by which the CPU saw it last; "": not known
 }
 
+// unlabelled returns the flow as a key: there is one entry for it, whatever the label.
 func unlabelled(f engine.FlowEntry) engine.FlowEntry {
 	f.Label, f.SrcPort = 0, 0
 	return f

@@ -58,13 +58,15 @@ func (o *orch) comesBack(ctx context.Context) bool {
 	}
 	ctx, stop := context.WithTimeout(ctx, featureTime)
 	defer stop()
-	all, err := o.configDB.Read(ctx, "FEATURE", "SLUICE") // as they are now: the loop may not have heard yet
+	// as they are now: the loop may not have heard yet
+	all, err := o.configDB.Read(ctx, "FEATURE", "SLUICE")
 	if err != nil {
 		o.Log.Warn("objects are left on the switch: it is unknown whether the feature was disabled", "error", err)
 		return true
 	}
 	for _, r := range all {
-		if r.Table == "FEATURE" && r.Key == memory.Service && strings.HasSuffix(r.Fields["state"], "disabled") || // or always_disabled
+		// or always_disabled
+		if r.Table == "FEATURE" && r.Key == memory.Service && strings.HasSuffix(r.Fields["state"], "disabled") ||
 			r.Table == "SLUICE" && r.Fields["warm_restart"] == "disabled" {
 			return false
 		}

@@ -112,7 +112,8 @@ type opened struct {
 	engine  *engine.Engine
 	outcome engine.Outcome // of the last Reconcile
 	control control.Control
-	pace    time.Duration // at which queues were to be read when the policy was brought to the switch
+	// at which queues were to be read when the policy was brought to the switch
+	pace time.Duration
 }
 
 // forEntries returns the switch as entries need it.

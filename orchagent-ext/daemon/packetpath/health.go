@@ -43,7 +43,8 @@ func (r *reader) health(known []*telemetry.Flow, port func(number uint64) string
 	for i := range report.Flows {
 		f := &report.Flows[i]
 		id := healthID(f)
-		if before := health[id]; before != nil { // datagrams: all that go to one queue pair are one row
+		// datagrams: all that go to one queue pair are one row
+		if before := health[id]; before != nil {
 			f = together(before, f)
 		}
 		health[id] = f

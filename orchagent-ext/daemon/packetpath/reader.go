@@ -35,8 +35,9 @@ type readerSettings struct {
 // learning has the source queue pairs that flow control needs, and its holds at senders.
 type learning struct {
 	on      bool
-	watches bool   // each packet shows which flows are in queues
-	seen    uint32 // packets that a sample represents, where flows are held at their senders; else 0
+	watches bool // each packet shows which flows are in queues
+	// packets that a sample represents, where flows are held at their senders; else 0
+	seen uint32
 }
 
 // readerSettingsOf returns those of a configuration: the CPU receives packets only where it

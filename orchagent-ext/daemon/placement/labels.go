@@ -93,7 +93,8 @@ func (p *Placement) pollLabels(ask Ask) {
 	l, began := p.labels, p.env.Now()
 	l.Poll(began)
 	for f := range l.Placed {
-		if _, octets, err := p.env.Switch.CountFlow(f.FlowEntry); err == nil { // else its entry is gone, or cannot be read now
+		// else its entry is gone, or cannot be read now
+		if _, octets, err := p.env.Switch.CountFlow(f.FlowEntry); err == nil {
 			l.Sample(f, octets)
 		}
 	}

@@ -20,6 +20,7 @@ type network struct {
 	programmed *programmed // nil: the order is the kernel's
 }
 
+// Groups implements [placer.Network].
 func (n *network) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
 	groups, err := nexthops.ReadAll("", dsts)
 	if err != nil || n.programmed == nil {

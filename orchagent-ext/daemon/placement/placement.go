@@ -104,7 +104,8 @@ func (p *Placement) Calls() <-chan func() { return p.redirects.Calls() }
 
 // Events are the channels of the parts that run; nil: there is no such event.
 type Events struct {
-	Hops, Order <-chan struct{}    // next hops have changed, or their order on the switch: call HopsChanged
+	// next hops have changed, or their order on the switch: call HopsChanged
+	Hops, Order <-chan struct{}
 	Polls       <-chan time.Time   // call Poll
 	Held        <-chan placer.Held // of flows, at a poll: call Move
 }
@@ -177,6 +178,7 @@ func newWatch(log *slog.Logger) watch {
 	return watch{news: news, due: time.NewTimer(0)}
 }
 
+// stop ends the timer and the news of next hops.
 func (w *watch) stop() {
 	w.due.Stop()
 	if w.news != nil {

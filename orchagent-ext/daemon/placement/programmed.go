@@ -64,6 +64,7 @@ func openProgrammed(env *Environment) *programmed {
 	return p
 }
 
+// newProgrammed returns groups that are unknown until ASIC_DB is read.
 func newProgrammed(countersDB *sonicdb.DB) *programmed {
 	return &programmed{countersDB: countersDB, asked: make(chan struct{}, 1), news: make(chan struct{}, 1), soon: programmedSoon, err: errNotRead}
 }
@@ -90,6 +91,7 @@ func (p *programmed) last() ([]nexthops.Programmed, error) {
 	return p.groups, p.err
 }
 
+// signal wakes the reader of a channel of one place. A second signal before it reads is the same.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -165,8 +165,9 @@ type switched struct {
 	*saidriver.Driver
 	source *packetio.SAI
 
-	reload func([]engine.Port) error // gives the software switch, whose ports are netdevs, others; nil: it is another
-	opened string                    // the ports that it has
+	// gives the software switch, whose ports are netdevs, others; nil: it is another
+	reload func([]engine.Port) error
+	opened string // the ports that it has
 	ports  []engine.Port
 
 	warm bool // the next process is to go on where this one ends

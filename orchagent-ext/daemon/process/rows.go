@@ -24,8 +24,9 @@ import (
 type rowSwitch struct {
 	*orchagent.Driver
 	*packetio.Netdev
-	ports  []string
-	rate   uint32                                      // that the operator states for export; 0: nothing is exported
+	ports []string
+	// that the operator states for export; 0: nothing is exported
+	rate   uint32
 	queues map[statistics.Object]*telemetry.QueueStats // as they were read last
 }
 

@@ -41,6 +41,7 @@ func (s *oneByOne) Adopt() (all []engine.Redirection, err error) {
 	return all, err
 }
 
+// byKey returns redirections by [engine.Redirection.Key].
 func byKey(all []engine.Redirection) map[string]engine.Redirection {
 	by := make(map[string]engine.Redirection, len(all))
 	for i := range all {

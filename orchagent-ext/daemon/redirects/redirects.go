@@ -138,6 +138,7 @@ type report struct {
 	err error // of the last poll
 }
 
+// start makes a task. Without a socket for news of next hops these are read each 10 s.
 func start(s *Settings, moves redirect.Moves, env *Environment) *running {
 	r := &running{settings: s, env: env, calls: make(chan func())}
 	r.moves.Store(uint32(moves))
@@ -194,7 +195,8 @@ func (r *running) poll() {
 		s := <-samples
 		vrf := r.settings.VRFs[r.env.PortName(s.From)]
 		if vrf != "" && r.env.Rules == nil || vrf == config.SeveralVRFs {
-			continue // its next hops are unknown, or the switch takes those of the default VRF alone
+			// its next hops are unknown, or the switch takes those of the default VRF alone
+			continue
 		}
 		r.Sample(redirect.Flow{Src: s.Src, Dst: s.Dst, SrcPort: s.SrcPort, VRF: vrf}, s.From, r.link(s.To), s.Octets, now)
 	}
@@ -241,6 +243,8 @@ func (r *running) callWithin(patience time.Duration, f func()) bool {
 	return r.callBefore(late.C, f)
 }
 
+// callBefore has the loop call f. It returns false where late or the end of the task comes before
+// the loop begins; once begun, f is waited for.
 func (r *running) callBefore(late <-chan time.Time, f func()) bool {
 	done := make(chan struct{})
 	select {

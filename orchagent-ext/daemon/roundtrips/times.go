@@ -78,6 +78,7 @@ func roundedUp(d time.Duration) time.Duration {
 	return up
 }
 
+// within reports whether an address is in one of some prefixes.
 func within(list []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }

@@ -33,7 +33,8 @@ type Counts struct {
 	Flows, Waiting uint64 // that have an id now, that wait for one
 	Conflicts      uint64 // of those with an id: whose id another flow has, too
 
-	Allocated, Changed, Failed uint64 // flows that got an id, another one, and that wait since all are in use
+	// flows that got an id, another one, and that wait since all are in use
+	Allocated, Changed, Failed uint64
 	LeasesLost                 uint64 // in etcd
 }
 

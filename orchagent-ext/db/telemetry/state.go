@@ -40,7 +40,8 @@ const (
 	Starting = "starting" // the switch or the configuration is not there yet
 	Running  = "running"  // the switch is as configured
 	Degraded = "degraded" // the switch is as configured in part: the warnings say what is not
-	Disabled = "disabled" // SLUICE|global admin_state=disabled: no object of Sluice is on the switch
+	// SLUICE|global admin_state=disabled: no object of Sluice is on the switch
+	Disabled = "disabled"
 )
 
 // Off is a disabled feature; Active and Failed are as with flow labels.

@@ -49,7 +49,8 @@ type hole struct {
 	first, n uint32
 	opened   int64 // when it was noticed
 	asked    bool  // a NAK asked for it
-	early    bool  // before the first PSN that was seen: none of it counts as missing before it comes
+	// before the first PSN that was seen: none of it counts as missing before it comes
+	early bool
 }
 
 // sequence follows the PSNs of one sender.

@@ -8,9 +8,10 @@ const Window = int64(10e9)
 
 // A minimum is the second least sample of a window, or the only one.
 type minimum struct {
-	low   [2][2]int64 // ns: the two least ones of this half of the window, and of the one before; 0: none
-	begun int64       // of this half, ns
-	last  int64       // the value as of the last sample
+	// ns: the two least ones of this half of the window, and of the one before; 0: none
+	low   [2][2]int64
+	begun int64 // of this half, ns
+	last  int64 // the value as of the last sample
 }
 
 // add takes a sample in ns, which is not 0.

@@ -29,8 +29,9 @@ const (
 	mostWaiting = 4096 // requests; a power of 2
 	evictTries  = 8    // hosts that a new one looks at for one that is silent
 
-	Least = 500 * time.Nanosecond // light passes 100 m there and back in 1 µs; stand-ins of one machine are faster
-	Most  = 10 * time.Second      // as rtt_us of the configuration
+	// light passes 100 m there and back in 1 µs; stand-ins of one machine are faster
+	Least = 500 * time.Nanosecond
+	Most  = 10 * time.Second // as rtt_us of the configuration
 
 	// Stale is when a host has had no sample for so long that its time is not used.
 	Stale = time.Minute
@@ -38,11 +39,12 @@ const (
 
 // Counters count samples by their fate.
 type Counters struct {
-	Taken    uint64
-	Short    uint64 // below Least
-	Long     uint64 // above Most
-	Full     uint64 // of hosts that came to a full table
-	Repeated uint64 // requests that were sent again: their answers are ambiguous (Karn's algorithm, RFC 6298 section 3)
+	Taken uint64
+	Short uint64 // below Least
+	Long  uint64 // above Most
+	Full  uint64 // of hosts that came to a full table
+	// requests that were sent again: their answers are ambiguous (Karn's algorithm, RFC 6298 section 3)
+	Repeated uint64
 }
 
 // Host is the round-trip time from this switch to a host.

@@ -23,7 +23,8 @@ const (
 type Config struct {
 	etcd.Config
 
-	Node           string         // name of this node, for people who read etcd; default: the host's name
+	// name of this node, for people who read etcd; default: the host's name
+	Node           string
 	Classification Classification // what tells flows apart
 	Seed           uint32         // of the id that is tried first, as in scope "hash"
 

@@ -40,7 +40,8 @@ type Advice struct {
 const (
 	patience = 20  // intervals above the ceiling, more than below it, and those of a round trip
 	excessOf = 1.5 // times the ceiling: senders pace in bursts
-	slowing  = 0.9 // the ceiling falls to the advised rate by a tenth each interval: a round trip takes time
+	// the ceiling falls to the advised rate by a tenth each interval: a round trip takes time
+	slowing = 0.9
 )
 
 // Follow takes the rate in Mbit/s at which the flow arrived in an interval, and reports

@@ -13,10 +13,11 @@ type Signal uint8
 // The signals.
 const (
 	Nothing Signal = iota
-	Alarm          // the depth is at the larger of 80 % of the high-water mark and the low one: a warning
-	Stop           // it is above the high-water mark
-	Hold           // it is between the marks after Stop, and the last message ends soon
-	Resume         // it is below the low-water mark after Stop
+	// the depth is at the larger of 80 % of the high-water mark and the low one: a warning
+	Alarm
+	Stop   // it is above the high-water mark
+	Hold   // it is between the marks after Stop, and the last message ends soon
+	Resume // it is below the low-water mark after Stop
 )
 
 // String returns the name of the signal for logs and tests.
@@ -45,8 +46,9 @@ func (f *Flow) Octets() uint64 { return uint64(f.octets) }
 
 // Seen is a switch's report of a flow in a queue.
 type Seen struct {
-	Octets  uint64 // that the flow keeps there
-	Filling bool   // the queue has less room left than the flow has octets: it counts as above the high-water mark
+	Octets uint64 // that the flow keeps there
+	// the queue has less room left than the flow has octets: it counts as above the high-water mark
+	Filling bool
 	Share   uint64 // octets from which the flow is one that fills the queue; see [Share]
 }
 

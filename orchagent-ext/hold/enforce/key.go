@@ -11,10 +11,11 @@ import (
 // Key identifies a demand. A newer demand replaces the one with the same key; demands
 // with different keys hold beside each other.
 type Key struct {
-	Kind  notify.Kind // KindPFCM or KindPPFC
-	From  netip.Addr  // address that the message came from: of the neighbor, or of the congested node
-	Port  uint32      // PFCM: interface index of the port that it came in by; PPFC: 0
-	Queue uint16      // the congested queue; PPFC over ICMP: the congested port
+	Kind notify.Kind // KindPFCM or KindPPFC
+	// address that the message came from: of the neighbor, or of the congested node
+	From  netip.Addr
+	Port  uint32 // PFCM: interface index of the port that it came in by; PPFC: 0
+	Queue uint16 // the congested queue; PPFC over ICMP: the congested port
 
 	Stream uint16 // PFCM
 

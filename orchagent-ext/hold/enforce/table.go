@@ -30,8 +30,9 @@ type Change[F comparable] struct {
 // Hold is the treatment of a flow: its rate, and until when. The switch may end it by
 // itself at Until.
 type Hold struct {
-	Keep    uint8  // percent of the flow's rate; 0 in a hold: pause
-	Measure bool   // its rate is for [Table.Measured]; the flow has Rate until then, or goes on freely where that is 0
+	Keep uint8 // percent of the flow's rate; 0 in a hold: pause
+	// its rate is for [Table.Measured]; the flow has Rate until then, or goes on freely where that is 0
+	Measure bool
 	Rate    uint64 // bit/s that pass; 0 in a hold without Measure: nothing does
 	Until   int64  // time (ns); 0: no hold
 }

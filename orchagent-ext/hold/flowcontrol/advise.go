@@ -14,11 +14,12 @@ import (
 
 // Advice has the settings of Rate Advice to the senders of congested flows (draft-zz).
 type Advice struct {
-	Hosts    []netip.Prefix // who may receive it
-	Mask     uint8          // in BTH octet 4: a sender that sets such a bit may, too; 0: none may by that
-	Copy     bool           // it names the queue pair of the data packet, as the draft's text says
-	Receiver bool           // its IP source is the flow's receiver; otherwise our router id
-	Hold     bool           // a flow whose sender exceeds its advice is paced here, too
+	Hosts []netip.Prefix // who may receive it
+	// in BTH octet 4: a sender that sets such a bit may, too; 0: none may by that
+	Mask     uint8
+	Copy     bool // it names the queue pair of the data packet, as the draft's text says
+	Receiver bool // its IP source is the flow's receiver; otherwise our router id
+	Hold     bool // a flow whose sender exceeds its advice is paced here, too
 	Policies []congestion.Policy
 	Target   congestion.Target // Port is filled in
 	Pace     congestion.Pace

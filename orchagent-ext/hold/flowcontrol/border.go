@@ -27,7 +27,8 @@ func (c *core) forward(now int64, f *congested) (held bool) {
 			continue
 		}
 		held = true
-		if h.border != p.Index || match.Kind != sai.HoldStream { // messages about pairs are not relayed as they come
+		// messages about pairs are not relayed as they come
+		if h.border != p.Index || match.Kind != sai.HoldStream {
 			h.border = p.Index
 			c.pauseBorder(now, h)
 		}

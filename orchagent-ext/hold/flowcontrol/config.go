@@ -54,9 +54,11 @@ type Config struct {
 	Encapsulation notify.Encapsulation // of what is sent; every form is received
 	Codes         notify.CodePoints
 	Seed          uint32 // of Stream IDs
-	HoldPair      bool   // a Stream ID that no flow has holds every flow of the message's source and destination
+	// a Stream ID that no flow has holds every flow of the message's source and destination
+	HoldPair bool
 
-	HoldLimit                time.Duration // a hold by PFCM without resume is released after it, and its key ignored as long; 0: never
+	// a hold by PFCM without resume is released after it, and its key ignored as long; 0: never
+	HoldLimit                time.Duration
 	Receive, ReceiveBySource Rate
 	Send                     Rate   // of PFCM
 	SendClient               Rate   // of Rate Advice and CNP together
@@ -80,12 +82,14 @@ type Port struct {
 	MAC     roce.MAC
 	Self    netip.Addr // our link-local address there
 
-	Neighbor netip.Addr    // link-local address of the node at the other end; the zero value: not known
-	Also     [3]netip.Addr // further ones of that node, by which it may send, too; zero values: unused
-	Speed    uint32        // Mbit/s, of a member; 0: not known
-	Notify   bool          // PFCM may be sent there: not to hosts, unless the operator says so
-	Border   bool          // the other end knows PFC only
-	Edge     bool          // hosts are at the other end
+	// link-local address of the node at the other end; the zero value: not known
+	Neighbor netip.Addr
+	// further ones of that node, by which it may send, too; zero values: unused
+	Also   [3]netip.Addr
+	Speed  uint32 // Mbit/s, of a member; 0: not known
+	Notify bool   // PFCM may be sent there: not to hosts, unless the operator says so
+	Border bool   // the other end knows PFC only
+	Edge   bool   // hosts are at the other end
 }
 
 // Queue is an egress queue in which single flows are monitored.

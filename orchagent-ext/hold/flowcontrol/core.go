@@ -269,7 +269,8 @@ func (c *core) read(now int64, f *congested) {
 	octets := state.Octets
 	if err != nil {
 		octets = 0
-		if !errors.Is(err, sai.ErrNotFound) { // it is asked again at the next refresh, and what was asked for runs out
+		// it is asked again at the next refresh, and what was asked for runs out
+		if !errors.Is(err, sai.ErrNotFound) {
 			c.counters.ReadFailed++
 		}
 	}

@@ -12,7 +12,8 @@ type Counters struct {
 	Sent, SendFailed   uint64 // PFCM
 	PFCSent, PFCFailed uint64 // frames
 	Received           uint64 // PFCM in the fast lane
-	Obeyed             uint64 // of these: packets matched what they hold, they ended a hold, or asked for nothing
+	// of these: packets matched what they hold, they ended a hold, or asked for nothing
+	Obeyed             uint64
 	Held, Refreshed    uint64 // of these
 	Refused            [notify.BadSource + 1]uint64
 	Sender             uint64 // not from the port's neighbor
@@ -39,9 +40,10 @@ type Counters struct {
 	PFCBudget          uint64 // pauses by PFC that used up their budget
 	ReadFailed         uint64 // readings of a depth that failed
 
-	PPFCSent, PPFCFailed     uint64
-	PPFCPoliced              uint64 // that the send rate did not let pass
-	NoGateway, NoRouterID    uint64 // congested flows that no gateway serves; whose family has no router id here
+	PPFCSent, PPFCFailed uint64
+	PPFCPoliced          uint64 // that the send rate did not let pass
+	// congested flows that no gateway serves; whose family has no router id here
+	NoGateway, NoRouterID    uint64
 	PPFCReceived             uint64
 	PPFCRefused              [notify.BadSource + 1]uint64
 	PPFCOff                  uint64 // received PPFC is not obeyed, by configuration
@@ -60,11 +62,14 @@ type Counters struct {
 	LimitedFull              uint64 // flows with a policy that found no room
 	AdviceNoRouterID         uint64 // messages, for want of a router id of the family
 	CNPSent, CNPFailed       uint64
-	CNPPoliced               uint64 // more than the send rate allows, or the limits of a host and of all
-	CNPNotAllowed            uint64 // flows under a hold, and messages to clients, whose sender may not be slowed
-	CNPNotFollowing          uint64 // times that a sender began to ignore CNPs
-	SeenFull                 uint64 // packets of flows that found no room to be slowed at their sender, and looks at a target that left flows out
-	ClientQPUnknown          uint64 // clients that could not be told, for want of their queue pair
+	// more than the send rate allows, or the limits of a host and of all
+	CNPPoliced uint64
+	// flows under a hold, and messages to clients, whose sender may not be slowed
+	CNPNotAllowed   uint64
+	CNPNotFollowing uint64 // times that a sender began to ignore CNPs
+	// packets of flows that found no room to be slowed at their sender, and looks at a target that left flows out
+	SeenFull        uint64
+	ClientQPUnknown uint64 // clients that could not be told, for want of their queue pair
 }
 
 // RefusedFor is how many messages of the fast lane were refused for a reason.

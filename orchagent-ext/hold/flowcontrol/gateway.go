@@ -24,8 +24,9 @@ type Ingress struct {
 	Hosts           []netip.Prefix // clients that may get CNPs
 	MinRate         uint32         // Mbit/s that a stopped client is told
 
-	HoldLimit time.Duration // a hold without resume is released after it, and its key ignored as long; 0: never
-	Mark      uint32        // that IPsec sets on received messages; 0: none is demanded
+	// a hold without resume is released after it, and its key ignored as long; 0: never
+	HoldLimit time.Duration
+	Mark      uint32 // that IPsec sets on received messages; 0: none is demanded
 }
 
 // Client is how a gateway passes a PPFC on to the client, the sender of the flow.
@@ -76,7 +77,8 @@ func (c *core) receivePPFC(now int64, m *packetio.Message) {
 		k := enforce.PPFCKey(ppfc, e.Src)
 		c.targets = c.targets[:0]
 		at := target{sai.Null, sessionOf(ppfc.Source, ppfc.Destination, &ppfc.Flow)}
-		if ppfc.Flow.Form != notify.Ports || ppfc.Flow.Protocol == protocolTCP || ppfc.Flow.Protocol == protocolUDP { // others have no ports
+		// others have no ports
+		if ppfc.Flow.Form != notify.Ports || ppfc.Flow.Protocol == protocolTCP || ppfc.Flow.Protocol == protocolUDP {
 			c.targets = append(c.targets, enforce.Target[target]{Flow: at, Rate: c.rateOf(now, at)})
 		}
 		outcome := c.demand(now, m.At, k, enforce.OfPPFC(ppfc), about{ppfc.Source, ppfc.Destination})

@@ -29,7 +29,8 @@ type limited struct {
 }
 
 const (
-	maxLimited  = 64          // flows: a switch counts them in the place of holds, of which it may have 256
+	// flows: a switch counts them in the place of holds, of which it may have 256
+	maxLimited  = 64
 	limitedIdle = time.Minute // after which a flow is forgotten
 )
 

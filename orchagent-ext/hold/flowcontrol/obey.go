@@ -30,7 +30,8 @@ type held struct {
 	wait  uint64 // messages that are obeyed once packets match
 	asked enforce.Hold
 
-	border uint32 // interface index of the border port that its flow comes in by, which is paused by PFC; 0: not known
+	// interface index of the border port that its flow comes in by, which is paused by PFC; 0: not known
+	border uint32
 
 	// Of the heap of checks: index is the place there plus 1, 0 outside of it.
 	at    int64 // when it is to be looked at

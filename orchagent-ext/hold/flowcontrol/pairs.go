@@ -30,7 +30,7 @@ const pairRoom = 1 << 14
 // pairs are the learned queue pairs: two generations, so that it stays bounded.
 type pairs struct{ young, old map[Pair]known }
 
-// known is what was learned of a pair.
+// known is the answer about a pair.
 type known struct {
 	qp   uint32 // that it sends from; 0: unknown
 	pkey uint16
@@ -51,6 +51,7 @@ func (p *pairs) add(l Learned) {
 	p.put(l.Pair, known{l.SrcQP, l.PKey, l.Bits, l.SrcPort != 0})
 }
 
+// put keeps an answer about a pair. Of the two halves the older one goes when the other is full.
 func (p *pairs) put(k Pair, v known) {
 	if len(p.young) >= pairRoom {
 		p.young, p.old = p.old, p.young
@@ -59,7 +60,7 @@ func (p *pairs) put(k Pair, v known) {
 	p.young[k] = v
 }
 
-// find returns what was learned of a pair; the zero value: nothing.
+// find returns the answer about a pair; the zero value where there is none.
 func (p *pairs) find(k Pair) known {
 	if v, ok := p.young[k]; ok {
 		return v

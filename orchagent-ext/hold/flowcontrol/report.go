@@ -31,8 +31,9 @@ type Report struct {
 
 	Ignoring []Pair // sessions whose senders ignore CNPs, some of them
 
-	Realtime  bool   // the thread has real-time priority
-	LastError string // why the switch refused a hold; "": a hold has succeeded since, or a minute is over
+	Realtime bool // the thread has real-time priority
+	// why the switch refused a hold; "": a hold has succeeded since, or a minute is over
+	LastError string
 }
 
 // CongestedFlow is a flow that is above a mark, or was and still drains.

@@ -115,7 +115,7 @@ func (c *core) senderOf(f *origin) uint32 {
 	return f.SrcQP
 }
 
-// slow sends what is due to the sender of a flow, until its hold ends.
+// slow sends the messages that are due to the sender of a flow, until its hold ends.
 func (c *core) slow(now int64, f *origin) {
 	s := &session{rdma: true, src: f.Src, dst: f.Dst, srcPort: f.SrcPort, srcQP: f.SrcQP, dstQP: f.DestQP, pkey: f.PKey, bits: f.Bits}
 	if a := c.settings.Advice; c.settings.Source.Advise && a != nil && a.may(s) {
@@ -165,7 +165,7 @@ func (c *core) sendSlowing(now int64, s *session) bool {
 	return c.sendCNP(s, s.srcQP, from)
 }
 
-// stepSenders sends what is due to senders, and ends what is over.
+// stepSenders sends the messages that are due to senders, and ends holds that are over.
 func (c *core) stepSenders(now int64) {
 	for {
 		f, ok := c.senders.due.first()

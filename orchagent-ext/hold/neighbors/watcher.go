@@ -23,7 +23,8 @@ import (
 
 // Times of the watcher.
 const (
-	settleLeast = 2 * time.Millisecond // the kernel reports each step of a resolution, and of a link that comes up
+	// the kernel reports each step of a resolution, and of a link that comes up
+	settleLeast = 2 * time.Millisecond
 	settleMost  = 64 * time.Millisecond
 	look        = 30 * time.Second // in case that the kernel's news were lost
 	solicitGap  = time.Second      // between two questions on a link

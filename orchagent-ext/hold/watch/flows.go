@@ -41,8 +41,9 @@ type Depth struct {
 type Config struct {
 	Queues map[sai.ObjectID]flowcontrol.Queue // [sampled.MostQueues] at most
 	Room   map[sai.ObjectID]uint64            // octets of their buffers, where known
-	Ports  map[sai.ObjectID]*engine.Classes   // which queue packets wait in, by the ports that they come in and leave by
-	Rate   uint32                             // packets that a sample represents
+	// which queue packets wait in, by the ports that they come in and leave by
+	Ports map[sai.ObjectID]*engine.Classes
+	Rate  uint32 // packets that a sample represents
 }
 
 // queue returns the watched queue that a packet waits in. Where the port that it came in by is not

@@ -33,6 +33,7 @@ type thread struct {
 	woken  [8]byte         // that the eventfd counts
 }
 
+// newThread returns a thread without queues.
 func newThread() thread {
 	return thread{
 		queues: make(map[sai.ObjectID]*queue, sampled.MostQueues), flows: make(map[key]*flow, flowsRoom), byID: make(map[uint64]*flow, flowsRoom), byHost: make(map[hosts][]*flow, flowsRoom),
@@ -151,6 +152,7 @@ func (t *thread) sample(s *sample) {
 	q.Sample(f, int(s.Octets))
 }
 
+// add begins to estimate a flow in a queue.
 func (t *thread) add(q *queue, k key) *flow {
 	f := &flow{}
 	if n := len(t.free); n > 0 {
@@ -165,6 +167,7 @@ func (t *thread) add(q *queue, k key) *flow {
 	return f
 }
 
+// forget ends the estimate of a flow.
 func (t *thread) forget(q *queue, f *flow) {
 	delete(t.flows, f.key)
 	delete(t.byID, f.id)

@@ -52,8 +52,9 @@ type Board struct {
 	every   time.Duration // between two looks
 	attempt time.Duration // for one request
 	wake    chan struct{}
-	said    time.Time          // when the log was last told why nothing is shared; Run's alone
-	former  []clientv3.LeaseID // of this board, that may not have ended yet: their keys are its own; Run's alone
+	said    time.Time // when the log was last told why nothing is shared; Run's alone
+	// of this board, that may not have ended yet: their keys are its own; Run's alone
+	former []clientv3.LeaseID
 
 	mu      sync.Mutex
 	row     []byte
@@ -199,7 +200,8 @@ func (b *Board) session(ctx context.Context, client *clientv3.Client) error {
 		giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.attempt)
 		defer cancel()
 		if _, err := client.Revoke(giving, lease.ID); err != nil && !errors.Is(leaseError(err), errLeaseGone) {
-			b.former = append(b.former[max(0, len(b.former)+1-mostFormer):], lease.ID) // it ends by itself
+			// it ends by itself
+			b.former = append(b.former[max(0, len(b.former)+1-mostFormer):], lease.ID)
 		}
 	}()
 	for ctx.Err() == nil {

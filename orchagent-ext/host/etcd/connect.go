@@ -31,7 +31,8 @@ func (c *Config) Connect(ctx context.Context, why *Cause, use func(context.Conte
 	go c.watchFiles(ctx, used, stop)
 	made.Context = ctx
 	made.DialOptions = append(made.DialOptions, grpc.WithChainUnaryInterceptor(why.intercept, endWithToken(stop)))
-	client, err := clientv3.New(*made) // with a user it asks etcd for a token, and fails when etcd is not there
+	// with a user it asks etcd for a token, and fails when etcd is not there
+	client, err := clientv3.New(*made)
 	if err != nil {
 		return why.Add(err)
 	}

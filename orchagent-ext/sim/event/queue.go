@@ -5,7 +5,8 @@ package event
 // A Queue has the next time of each entity that has one. Entities of the same time come in
 // the order of their numbers, so that a run depends on its input alone. Make it by [New].
 type Queue struct {
-	heap  []entry // a heap of four children: half as deep as a binary one, and children share a cache line
+	// a heap of four children: half as deep as a binary one, and children share a cache line
+	heap  []entry
 	place []int32 // by entity: its index in heap; -1: it has no event
 }
 

@@ -50,7 +50,8 @@ func newFlows(s Spec, hosts []int, octetsPerS float64, r *rand.Rand) *once {
 	o := &once{groups: 1}
 	d := distributions[s.Distribution]
 	gap := mean(d) / (octetsPerS * s.LoadPercent / 100) * 1e12 // ps between flows of a host
-	next := map[[2]int]int{}                                   // queue pairs take turns: one flow seldom waits for another
+	// queue pairs take turns: one flow seldom waits for another
+	next := map[[2]int]int{}
 	for i, src := range hosts {
 		for at := r.ExpFloat64() * gap; at < s.DurationMS*1e9; at += r.ExpFloat64() * gap {
 			j := r.IntN(len(hosts) - 1)

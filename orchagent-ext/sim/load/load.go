@@ -41,14 +41,17 @@ type Spec struct {
 	Kind string `yaml:"kind"` // one of Kinds
 	// DurationMS is how long the load takes at least: the octets are those of the busiest host's
 	// link in that time.
-	DurationMS   float64 `yaml:"duration_ms"`
-	QueuePairs   int     `yaml:"queue_pairs"`  // between two hosts; 4
-	Hosts        int     `yaml:"hosts"`        // that take part; 0: all
-	Scattered    bool    `yaml:"scattered"`    // the hosts of a collective are in a random order, over all leaves
-	Size         int     `yaml:"size"`         // hosts of one ring, tree or incast; 0: all, and 64 senders of an incast
-	Groups       int     `yaml:"groups"`       // incasts side by side; 1
-	Parallel     int     `yaml:"parallel"`     // all-to-all: hosts that one sends to at a time; 8
-	Background   float64 `yaml:"background"`   // incast: part of the duration for which the other hosts send, to each other
+	DurationMS float64 `yaml:"duration_ms"`
+	QueuePairs int     `yaml:"queue_pairs"` // between two hosts; 4
+	Hosts      int     `yaml:"hosts"`       // that take part; 0: all
+	// the hosts of a collective are in a random order, over all leaves
+	Scattered bool `yaml:"scattered"`
+	// hosts of one ring, tree or incast; 0: all, and 64 senders of an incast
+	Size     int `yaml:"size"`
+	Groups   int `yaml:"groups"`   // incasts side by side; 1
+	Parallel int `yaml:"parallel"` // all-to-all: hosts that one sends to at a time; 8
+	// incast: part of the duration for which the other hosts send, to each other
+	Background   float64 `yaml:"background"`
 	Distribution string  `yaml:"distribution"` // flows: web-search or hadoop
 	LoadPercent  float64 `yaml:"load_percent"` // flows: of the hosts' links; 50
 

@@ -33,7 +33,8 @@ type QP struct {
 	peer       int32  // next in the host's list of those that may send; -1: not in it
 	inflight   int32  // packets in the network, of both directions
 
-	next, una, end uint32 // PSNs: to be sent next; oldest without acknowledgement; after the last message
+	// PSNs: to be sent next; oldest without acknowledgement; after the last message
+	next, una, end uint32
 	most           uint32 // PSN after the newest that was ever sent
 	expect         uint32 // PSN that the receiver waits for
 	repaired       uint32 // with selective repeat: PSN before which holes were sent again
@@ -44,8 +45,9 @@ type QP struct {
 	released       bool   // to be freed once nothing is in flight
 	hurry          bool   // with selective repeat: una is to be sent again
 
-	nextAt   int64  // pacing: no packet before
-	progress int64  // time of the last acknowledgement of something, or of the first packet after a rest
+	nextAt int64 // pacing: no packet before
+	// time of the last acknowledgement of something, or of the first packet after a rest
+	progress int64
 	cnpAt    int64  // time after which the receiver may send a CNP
 	rate     int32  // of n.rates, plus 1; 0: no CNP came
 	advised  uint32 // Mbit/s; 0: no advice

@@ -26,12 +26,13 @@ const (
 
 // Config is how adapters and switches work. Rates are in bit/s, times in ps, sizes in octets.
 type Config struct {
-	MTU       int   // payload of a full packet; 4096
-	AckEvery  int   // packets of a message without an acknowledgement, at most; 4
-	Window    int64 // octets in flight of a queue pair; 0: no limit
-	Timeout   int64 // without progress a queue pair sends again from the oldest packet; 4.19 ms: the Local ACK Timeout 10 of IBTA, 4.096 µs × 2^10
-	Selective bool  // receivers keep packets that came out of order; else go-back-N
-	DCQCN     bool  // senders obey CNPs, receivers send them
+	MTU      int   // payload of a full packet; 4096
+	AckEvery int   // packets of a message without an acknowledgement, at most; 4
+	Window   int64 // octets in flight of a queue pair; 0: no limit
+	// without progress a queue pair sends again from the oldest packet; 4.19 ms: the Local ACK Timeout 10 of IBTA, 4.096 µs × 2^10
+	Timeout   int64
+	Selective bool // receivers keep packets that came out of order; else go-back-N
+	DCQCN     bool // senders obey CNPs, receivers send them
 
 	Buffer int64   // of a switch, shared by its ports; 32 MiB
 	Alpha  float64 // of dynamic thresholds: a queue takes at most alpha × the free buffer; 1

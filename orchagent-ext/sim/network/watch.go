@@ -13,10 +13,11 @@ import (
 // Hold is the feature pfcm: marks of flows in queues, and the delay and room to act.
 type Hold struct {
 	Threshold congestion.Threshold
-	Reaction  int64 // ps, from a mark to the hold upstream, beside the way; the software switch: 250 µs
-	Room      int64 // octets of a held flow that a switch keeps; 1 MiB
-	Source    bool  // the switch that serves a sender slows it by CNPs; none holds a flow
-	Hosts     bool  // adapters obey PFCM, too
+	// ps, from a mark to the hold upstream, beside the way; the software switch: 250 µs
+	Reaction int64
+	Room     int64 // octets of a held flow that a switch keeps; 1 MiB
+	Source   bool  // the switch that serves a sender slows it by CNPs; none holds a flow
+	Hosts    bool  // adapters obey PFCM, too
 }
 
 // Advise is the feature advice.

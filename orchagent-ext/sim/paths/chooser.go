@@ -27,14 +27,15 @@ const (
 
 // Config has the operator's choices.
 type Config struct {
-	Hash         string   `yaml:"hash"`  // linux, crc32 or crc16
-	Seeds        []uint32 `yaml:"seeds"` // of the linux hash by tier: leaf, spine, border; 1, 2, 3
-	Ports        string   `yaml:"source_ports"`
-	Algorithm    string   `yaml:"label_algorithm"` // draft-literal or crc32
-	Entries      int      `yaml:"entries"`         // flows of a leaf that can have a placed label; 10000
-	Rules        int      `yaml:"rules"`           // rules to next hops of a leaf; 256
-	SamplesPerS  int      `yaml:"samples_per_s"`   // packets that a leaf samples; 1000
-	SettleS      float64  `yaml:"settle_s"`        // how long rules are decided before the run; 6
+	Hash      string   `yaml:"hash"`  // linux, crc32 or crc16
+	Seeds     []uint32 `yaml:"seeds"` // of the linux hash by tier: leaf, spine, border; 1, 2, 3
+	Ports     string   `yaml:"source_ports"`
+	Algorithm string   `yaml:"label_algorithm"` // draft-literal or crc32
+	// flows of a leaf that can have a placed label; 10000
+	Entries      int     `yaml:"entries"`
+	Rules        int     `yaml:"rules"`         // rules to next hops of a leaf; 256
+	SamplesPerS  int     `yaml:"samples_per_s"` // packets that a leaf samples; 1000
+	SettleS      float64 `yaml:"settle_s"`      // how long rules are decided before the run; 6
 	queuePairs   int
 	perQueuePair bool
 	algorithm    flow.Algorithm

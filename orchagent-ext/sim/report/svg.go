@@ -132,7 +132,8 @@ func (d *Document) Slowdown(w io.Writer, load string) (bool, error) {
 	if len(classes) < 2 {
 		return false, nil
 	}
-	order := slices.SortedFunc(maps.Keys(classes), func(a, b int64) int { return cmp.Compare(uint64(a-1), uint64(b-1)) }) // 0 is the last
+	// 0 is the last
+	order := slices.SortedFunc(maps.Keys(classes), func(a, b int64) int { return cmp.Compare(uint64(a-1), uint64(b-1)) })
 	b := math.Max(math.Ceil(math.Log10(most)), 1)
 	y := func(v float64) float64 { return top + plotH*(1-math.Log10(math.Max(v, 1))/b) }
 	x := func(i int) float64 { return left + plotW*(float64(i)+0.5)/float64(len(order)) }

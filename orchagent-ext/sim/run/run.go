@@ -34,14 +34,15 @@ type Spec struct {
 
 // Result is the sum of a run. Times are in seconds.
 type Result struct {
-	FCTP50       float64      `json:"fct_p50"` // from a message's begin to its last octet in order
-	FCTP99       float64      `json:"fct_p99"`
-	FCTMean      float64      `json:"fct_mean"`
-	SlowdownP50  float64      `json:"slowdown_p50"` // of the time that an empty network takes
-	SlowdownP95  float64      `json:"slowdown_p95"`
-	SlowdownP99  float64      `json:"slowdown_p99"`
-	CollectiveS  float64      `json:"collective_s"` // until the last message of a collective is there: the mean of all collectives
-	SlowestS     float64      `json:"slowest_s"`    // until the last message of all is there
+	FCTP50      float64 `json:"fct_p50"` // from a message's begin to its last octet in order
+	FCTP99      float64 `json:"fct_p99"`
+	FCTMean     float64 `json:"fct_mean"`
+	SlowdownP50 float64 `json:"slowdown_p50"` // of the time that an empty network takes
+	SlowdownP95 float64 `json:"slowdown_p95"`
+	SlowdownP99 float64 `json:"slowdown_p99"`
+	// until the last message of a collective is there: the mean of all collectives
+	CollectiveS  float64      `json:"collective_s"`
+	SlowestS     float64      `json:"slowest_s"` // until the last message of all is there
 	Groups       []float64    `json:"groups_s,omitempty"`
 	Messages     uint64       `json:"messages"`
 	Octets       uint64       `json:"octets"`     // of the application that arrived

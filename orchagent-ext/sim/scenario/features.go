@@ -17,10 +17,12 @@ type Hold struct {
 	HighKB     float64 `yaml:"high_kb"`     // of a flow in a queue; 64
 	LowKB      float64 `yaml:"low_kb"`      // 32
 	DurationUS float64 `yaml:"duration_us"` // 40000
-	ReactionUS float64 `yaml:"reaction_us"` // from the mark to the hold upstream; 250, the software switch
-	RoomKB     float64 `yaml:"room_kb"`     // of a held flow in a switch; 1000
-	Method     string  `yaml:"method"`      // exact: switches hold flows; source: the one that serves the sender slows it by CNPs, as ASICs of today
-	HostsObey  bool    `yaml:"hosts_obey"`  // adapters obey PFCM, too
+	// from the mark to the hold upstream; 250, the software switch
+	ReactionUS float64 `yaml:"reaction_us"`
+	RoomKB     float64 `yaml:"room_kb"` // of a held flow in a switch; 1000
+	// exact: switches hold flows; source: the one that serves the sender slows it by CNPs, as ASICs of today
+	Method    string `yaml:"method"`
+	HostsObey bool   `yaml:"hosts_obey"` // adapters obey PFCM, too
 }
 
 // Advise is the feature advice: SLUICE_RATE_ADVICE.

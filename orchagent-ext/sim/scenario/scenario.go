@@ -31,10 +31,11 @@ type Scenario struct {
 	Hold     Hold           `yaml:"hold"`
 	Advise   Advise         `yaml:"advise"`
 	Loads    []load.Spec    `yaml:"loads"`
-	Base     []string       `yaml:"base"`    // features of each run; pfc and dcqcn
-	Compare  []string       `yaml:"compare"` // runs of each load; none, label, placement and redirect
-	Seed     uint64         `yaml:"seed"`    // 1
-	LimitMS  float64        `yaml:"limit_ms"`
+	Base     []string       `yaml:"base"` // features of each run; pfc and dcqcn
+	// runs of each load; none, label, placement and redirect
+	Compare []string `yaml:"compare"`
+	Seed    uint64   `yaml:"seed"` // 1
+	LimitMS float64  `yaml:"limit_ms"`
 
 	topo *topology.Fabric
 }

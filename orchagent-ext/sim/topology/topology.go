@@ -16,22 +16,25 @@ const (
 
 // Shape has the operator's numbers of a fabric (the key fabric of a scenario).
 type Shape struct {
-	Tiers         int `yaml:"tiers"`           // 2 or 3
-	Hosts         int `yaml:"hosts"`           // adapters, in all
-	HostsPerLeaf  int `yaml:"hosts_per_leaf"`  // adapters on one leaf
-	Spines        int `yaml:"spines"`          // of a site or, in three tiers, of a pod
-	Rails         int `yaml:"rails"`           // adapters of a server, each on a leaf of its own; 1: no rails
-	LeavesPerPod  int `yaml:"leaves_per_pod"`  // of three tiers
-	CoresPerSpine int `yaml:"cores_per_spine"` // of three tiers: cores that each spine has a link to
-	Sites         int `yaml:"sites"`           // 1 or 2
-	WANLinks      int `yaml:"wan_links"`       // parallel links between two sites
+	Tiers        int `yaml:"tiers"`          // 2 or 3
+	Hosts        int `yaml:"hosts"`          // adapters, in all
+	HostsPerLeaf int `yaml:"hosts_per_leaf"` // adapters on one leaf
+	Spines       int `yaml:"spines"`         // of a site or, in three tiers, of a pod
+	// adapters of a server, each on a leaf of its own; 1: no rails
+	Rails        int `yaml:"rails"`
+	LeavesPerPod int `yaml:"leaves_per_pod"` // of three tiers
+	// of three tiers: cores that each spine has a link to
+	CoresPerSpine int `yaml:"cores_per_spine"`
+	Sites         int `yaml:"sites"`     // 1 or 2
+	WANLinks      int `yaml:"wan_links"` // parallel links between two sites
 
-	HostGbit   int     `yaml:"host_gbit"`   // of a host's link, 25 to 800
-	FabricGbit int     `yaml:"fabric_gbit"` // of a link between switches
-	WANGbit    int     `yaml:"wan_gbit"`
-	LinkNS     int     `yaml:"link_ns"`   // a link's propagation
-	SwitchNS   int     `yaml:"switch_ns"` // from the last bit in to the first bit out of an idle port
-	WANUS      float64 `yaml:"wan_us"`    // one way
+	HostGbit   int `yaml:"host_gbit"`   // of a host's link, 25 to 800
+	FabricGbit int `yaml:"fabric_gbit"` // of a link between switches
+	WANGbit    int `yaml:"wan_gbit"`
+	LinkNS     int `yaml:"link_ns"` // a link's propagation
+	// from the last bit in to the first bit out of an idle port
+	SwitchNS int     `yaml:"switch_ns"`
+	WANUS    float64 `yaml:"wan_us"` // one way
 }
 
 // Link is one direction of a link. The sender's queue belongs to it.
@@ -238,7 +241,8 @@ func (f *Fabric) twoTiers() error {
 func (f *Fabric) threeTiers() error {
 	pods, k := f.Leaves/f.LeavesPerPod, f.CoresPerSpine
 	up, down := make([][]uint16, f.Leaves), make([][]uint16, f.Leaves)
-	out, in := make([][][]uint16, pods), make([][][]uint16, pods) // by pod, spine and core of that spine
+	// by pod, spine and core of that spine
+	out, in := make([][][]uint16, pods), make([][][]uint16, pods)
 	core := f.node(f.Spines * k)
 	for p := range pods {
 		spine := f.node(f.Spines)

@@ -87,7 +87,8 @@ func (c *chain) open() {
 // paced runs flows with a rate, each on a queue pair; without elephants where alone. As in the demo,
 // elephants do not make up for the time in which they are held, and victims do.
 func (c *chain) paced(alone bool) {
-	const pairs = 512 // of a victim, each with up to 8 packets under way: as many as wait for the link
+	// of a victim, each with up to 8 packets under way: as many as wait for the link
+	const pairs = 512
 	var flow [victims][pairs]int32
 	var next [victims]int
 	big := map[int32]bool{}

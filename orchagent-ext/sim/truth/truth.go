@@ -208,7 +208,8 @@ func goBackN() (Check, error) {
 	there := 2*packet*ps100G + 2*linkNS*1000 + 500_000
 	back := 2*(network.Headers+4)*ps100G + 2*linkNS*1000 + 500_000
 	lost := math.Ceil(float64(packet*ps100G+there+back) / (packet * ps100G))
-	lost += p / (1 - p)                              // the next packet is lost, too: the one after it shows the loss
+	// the next packet is lost, too: the one after it shows the loss
+	lost += p / (1 - p)
 	lost += p * float64(timeout) / (packet * ps100G) // the packet that was sent again is lost
 	return Check{
 		What: "packets/s of go-back-N with a loss of 0.5 %", Kind: ClosedForm,

@@ -20,7 +20,8 @@ type Programmed struct {
 	Hops []Hop // in the switch's order
 	Err  error // why the hops are not known; nil: they are
 
-	Adaptive bool // the switch chooses among them by their load (SAI's adaptive routing and switching)
+	// the switch chooses among them by their load (SAI's adaptive routing and switching)
+	Adaptive bool
 }
 
 // A Hop is a member of a [Programmed].

@@ -6,12 +6,13 @@ import "slices"
 
 // Stats count since the table was made.
 type Stats struct {
-	Placements    [whys]uint64 // by reason, see [Why]
-	Adopted       uint64       // flows taken over with their label
-	Shared        uint64       // of these: another flow between the same hosts has the same label
-	Looks         uint64
-	Deferred      uint64 // of these: loads were changing, so that nothing moved
-	Moves         uint64 // flows that got another label, the first choice for one that sent before too
+	Placements [whys]uint64 // by reason, see [Why]
+	Adopted    uint64       // flows taken over with their label
+	Shared     uint64       // of these: another flow between the same hosts has the same label
+	Looks      uint64
+	Deferred   uint64 // of these: loads were changing, so that nothing moved
+	// flows that got another label, the first choice for one that sent before too
+	Moves         uint64
 	Unsafe        uint64 // of these: the flow was not idle
 	Undone        uint64 // moves that the switch refused, which are not among Moves
 	Unreachable   uint64 // moves for which no label was found
@@ -19,19 +20,21 @@ type Stats struct {
 	ClockSteps    uint64 // samples older than the one before
 	CounterResets uint64 // samples smaller than the one before
 	Degradations  uint64 // times that the model was found wrong
-	Waiting       int    // flows that would have to be idle to move, or for their first choice, at the last look
+	// flows that would have to be idle to move, or for their first choice, at the last look
+	Waiting       int
 	NoBetter      bool   // the load is above the threshold, and no move of any flow would gain
 	QuotasRefused uint64 // quotas that name no member, leaf or class of this table
 }
 
 // A Report describes the spread of the load. The ratios are 0 without load.
 type Report struct {
-	Load              []float64 // by member: octets/s, as predicted
-	Hash              []float64 // likewise, with the hash labels
-	On                []int     // by member: flows
-	WorstOverMean     float64   // of load ÷ weight
-	HashWorstOverMean float64   // what the hash labels would give, for flows whose path they decide is known
-	Floor             float64   // no placement of these flows is below it
+	Load          []float64 // by member: octets/s, as predicted
+	Hash          []float64 // likewise, with the hash labels
+	On            []int     // by member: flows
+	WorstOverMean float64   // of load ÷ weight
+	// what the hash labels would give, for flows whose path they decide is known
+	HashWorstOverMean float64
+	Floor             float64 // no placement of these flows is below it
 	// Flows has all flows of the table; Held those that are held now.
 	Flows             int
 	Unknown           int // flows whose path is not known

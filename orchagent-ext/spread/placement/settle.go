@@ -20,8 +20,9 @@ type settling struct {
 // When loads change, and how long that is waited for.
 const (
 	driftShare = 0.02 // of all load, that is on other members than the averages say
-	freshShare = 0.1  // of all load, of flows that were not measured yet, or not over a period of theirs
-	moreDrift  = 2    // windows: those that began after the change
+	// of all load, of flows that were not measured yet, or not over a period of theirs
+	freshShare = 0.1
+	moreDrift  = 2 // windows: those that began after the change
 )
 
 // quietShare is the part of the mean rate below which all flows pause.

@@ -155,10 +155,11 @@ type Table struct {
 	goal     float64 // worst ÷ mean at which the moves of a look stop
 	evening  bool    // moves go on until the goal
 	rounds   int     // of moves since then that were measured again
-	busy     int     // flows on members above the threshold that would have to be idle to move, at the last look
-	recheck  int64   // number of the window until which they are
-	again    int     // times that the load of flows that pause for long is looked at again
-	againAt  int64   // when it is next, in ns; 0: not known yet
+	// flows on members above the threshold that would have to be idle to move, at the last look
+	busy    int
+	recheck int64 // number of the window until which they are
+	again   int   // times that the load of flows that pause for long is looked at again
+	againAt int64 // when it is next, in ns; 0: not known yet
 	// Totals since New. moves, sorted, excluded and tuple are scratch of one look, kept
 	// for their memory: moves is what [Table.Look] returned last.
 	stats    Stats

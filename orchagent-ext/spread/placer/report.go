@@ -15,7 +15,8 @@ type Report struct {
 	Reason  string // why labels are not chosen; "": they are
 	Members []Member
 	placement.Report
-	Ordered  bool   // members and weights are as SONiC has programmed them; else as the kernel lists them
+	// members and weights are as SONiC has programmed them; else as the kernel lists them
+	Ordered  bool
 	Lacks    error  // why they are not, though the switch is not the kernel; nil
 	Rerouted uint64 // flows that had another path when the group changed
 	Plan     uint64 // number of the plan for the fabric whose quotas are in force; 0: none is

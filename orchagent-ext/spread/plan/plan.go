@@ -14,11 +14,12 @@ import (
 type Plan struct {
 	Leaves map[string]Quotas
 
-	Flows      uint64  // planned
-	Unroutable uint64  // flows whose leaves have no spine in common
-	Stray      uint64  // flows to leaves without a row
-	Up, Down   float64 // worst ÷ mean of a leaf's uplinks, and of the downlinks to a leaf, as planned
-	Uneven     float64 // what [Uneven] will be
+	Flows      uint64 // planned
+	Unroutable uint64 // flows whose leaves have no spine in common
+	Stray      uint64 // flows to leaves without a row
+	// worst ÷ mean of a leaf's uplinks, and of the downlinks to a leaf, as planned
+	Up, Down float64
+	Uneven   float64 // what [Uneven] will be
 }
 
 // maxParts bounds the parts into which spines of different weights are taken.

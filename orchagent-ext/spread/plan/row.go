@@ -18,8 +18,9 @@ import (
 
 // A Row is a leaf's report to the planner, as JSON under its own name.
 type Row struct {
-	Leaf     string             `json:"leaf"`
-	Spines   map[string]float64 `json:"spines"` // weight of its links to each spine, in any unit; 0: no link
+	Leaf string `json:"leaf"`
+	// weight of its links to each spine, in any unit; 0: no link
+	Spines   map[string]float64 `json:"spines"`
 	Demand   []Demand           `json:"demand"`
 	Received map[string]float64 `json:"received,omitempty"` // octets/s from each spine
 	Sent     map[string]float64 `json:"sent,omitempty"`     // likewise to each

@@ -158,7 +158,8 @@ type Table struct {
 type Obstacles struct {
 	Held    int
 	Waiting int // they have to be idle, and send
-	Refused int // the switch refused their rule within the last 10 s, or the rule of another flow for want of room
+	// the switch refused their rule within the last 10 s, or the rule of another flow for want of room
+	Refused int
 	Bounded int // by the most rules of a link, of a port or of the table
 }
 
@@ -192,6 +193,7 @@ func (t *Table) SetMoves(m Moves) { t.cfg.Moves = m }
 // packets wait at one port, and later ones would pass them by another. nil: no flow is held.
 func (t *Table) SetHeld(held func(Flow) bool) { t.held = held }
 
+// isHeld reports whether a flow is held now. Without [Table.SetHeld] all are free.
 func (t *Table) isHeld(f *followed) bool { return t.held != nil && t.held(f.flow) }
 
 // SetMembers sets the next hops that the group has now. It returns whether rules changed: a

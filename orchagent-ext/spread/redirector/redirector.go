@@ -103,8 +103,10 @@ type destination struct {
 	dst netip.Addr
 }
 
+// destinationOf returns the address that a flow goes to, in the VRF of the flow.
 func destinationOf(f *redirect.Flow) destination { return destination{f.VRF, f.Dst} }
 
+// compare orders destinations by VRF, and then by address.
 func (d destination) compare(e destination) int {
 	return cmp.Or(strings.Compare(d.vrf, e.vrf), d.dst.Compare(e.dst))
 }

@@ -106,7 +106,8 @@ func (e *Engine) adoptObject(r *Record) error {
 
 // adoptFlow takes over the objects of a flow. A counter whose entry is gone goes, too.
 func (e *Engine) adoptFlow(f FlowEntry, p *pinned, known map[ID]bool) error {
-	entry := &Record{Object: Object{Type: TypeACLEntry, Attrs: []Attr{{saiattr.ACLEntryCounter.Name, string(p.counter)}}}, ID: p.entry} // what a driver looks at: flows are many
+	// what a driver looks at: flows are many
+	entry := &Record{Object: Object{Type: TypeACLEntry, Attrs: []Attr{{saiattr.ACLEntryCounter.Name, string(p.counter)}}}, ID: p.entry}
 	there := false
 	if e.flows[f] == nil {
 		var err error

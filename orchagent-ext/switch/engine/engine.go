@@ -347,7 +347,8 @@ func (e *Engine) create(o *Object) error {
 	e.probed = e.probed && o.Key != KeyTable
 	e.dirty = append(e.dirty, r)
 	e.outcome.Created++
-	if e.finder != nil && o.Type != TypeACLEntry && o.Type != TypeACLCounter { // those are found by their table
+	// those are found by their table
+	if e.finder != nil && o.Type != TypeACLEntry && o.Type != TypeACLCounter {
 		return e.save()
 	}
 	return e.saveSome()

@@ -23,7 +23,8 @@ type Features struct {
 	HashList bool
 
 	PoliceCPU bool // packets to the CPU are policed
-	InnerPort bool // entries can match the UDP port of a packet in a tunnel: else such packets are neither sampled nor labelled
+	// entries can match the UDP port of a packet in a tunnel: else such packets are neither sampled nor labelled
+	InnerPort bool
 
 	// Protocol: entries can match the IP protocol: else TCP to the port of RoCEv2 is
 	// counted, sampled and copied to the CPU, too.
@@ -76,7 +77,8 @@ func Objects(p Policy, c Choices, f Features) []Object {
 	if redirects && p.Export == nil {
 		p.Export = &Export{Rate: max(p.Placement.Sampling, f.MinSampling), Ports: p.Placement.Ports}
 	}
-	if f.PoliceCPU && (p.Label != nil && r == Rewrite || p.learns(f) && p.Export.CM) { // samples are bound by their rate
+	// samples are bound by their rate
+	if f.PoliceCPU && (p.Label != nil && r == Rewrite || p.learns(f) && p.Export.CM) {
 		all = append(all, policerObjects(p.CPU)...)
 	}
 	meets := func(n Need, objects []Object) {
@@ -102,7 +104,8 @@ func Objects(p Policy, c Choices, f Features) []Object {
 	if p.Export != nil {
 		meets(NeedExport, exportObjects(p, r, f, redirects))
 	}
-	byChance := p.Export == nil && !placed || p.Export != nil && !p.Export.First || c.Method(NeedHold) == Source // which counts octets by samples
+	// which counts octets by samples
+	byChance := p.Export == nil && !placed || p.Export != nil && !p.Export.First || c.Method(NeedHold) == Source
 	if f.First && !byChance {
 		return withFirst(all)
 	}
@@ -153,7 +156,8 @@ func destQPHash(f Features) []Object {
 func exportObjects(p Policy, r Method, f Features, redirects bool) []Object {
 	var all []Object
 	labelled := p.Label != nil && (r == Compute || r == Rewrite)
-	outer := p.Label != nil && r == Compute && p.Label.Outer && !p.Label.ZeroOnly // an entry of the label matches all tunnels
+	// an entry of the label matches all tunnels
+	outer := p.Label != nil && r == Compute && p.Label.Outer && !p.Label.ZeroOnly
 	entry := func(key, table string) {
 		e := aclEntry{key: key, table: table, anyIP: !f.Protocol, udp: f.Protocol, sample: keySample}
 		e.ipv4 = f.Protocol && table == KeyTable // where the label's entries match IPv6

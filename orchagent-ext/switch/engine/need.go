@@ -27,19 +27,27 @@ type Method string
 
 // The methods.
 const (
-	Compute  Method = "compute"  // flow label: one entry, the pipeline computes and writes the label
-	Rewrite  Method = "rewrite"  // flow label: an entry a flow, the label is computed on the CPU
-	Hash     Method = "hash"     // flow label: none is written, ECMP hashes the destination QP, natively
-	UDFHash  Method = "udf-hash" // flow label: likewise, as user-defined field
-	Sample   Method = "sample"   // export: entries sample what they match
-	SFlow    Method = "sflow"    // export: the samples of SONiC's own sFlow
-	Mirror   Method = "mirror"   // export: a mirror session to the CPU samples what comes in by ports
-	Exact    Method = "exact"    // threshold, hold: of each single flow, by the extension of sai_sluice_ext.h
-	Sampled  Method = "sampled"  // threshold: estimated from the depth of queues, and samples of the packets that go there
-	Source   Method = "source"   // hold: at the sender of the flow, by Rate Advice or CNPs; a node further down passes PFCM on
-	Entries  Method = "entries"  // placement: before the entry of compute, an entry for each of the largest flows; where labels are written by rewrite, its entries have the chosen ones
-	Redirect Method = "redirect" // placement: no label is chosen; an entry sends a flow to a next hop, IPv4 and IPv6
-	None     Method = "none"     // no method
+	// flow label: one entry, the pipeline computes and writes the label
+	Compute Method = "compute"
+	Rewrite Method = "rewrite" // flow label: an entry a flow, the label is computed on the CPU
+	// flow label: none is written, ECMP hashes the destination QP, natively
+	Hash    Method = "hash"
+	UDFHash Method = "udf-hash" // flow label: likewise, as user-defined field
+	Sample  Method = "sample"   // export: entries sample what they match
+	SFlow   Method = "sflow"    // export: the samples of SONiC's own sFlow
+	// export: a mirror session to the CPU samples what comes in by ports
+	Mirror Method = "mirror"
+	// threshold, hold: of each single flow, by the extension of sai_sluice_ext.h
+	Exact Method = "exact"
+	// threshold: estimated from the depth of queues, and samples of the packets that go there
+	Sampled Method = "sampled"
+	// hold: at the sender of the flow, by Rate Advice or CNPs; a node further down passes PFCM on
+	Source Method = "source"
+	// placement: before the entry of compute, an entry for each of the largest flows; where labels are written by rewrite, its entries have the chosen ones
+	Entries Method = "entries"
+	// placement: no label is chosen; an entry sends a flow to a next hop, IPv4 and IPv6
+	Redirect Method = "redirect"
+	None     Method = "none" // no method
 )
 
 // methods are those of each need in order of preference.
@@ -112,9 +120,10 @@ type State string
 
 // The states.
 const (
-	Active   State = "active"   // the switch does what the configuration asks for: it was read back
-	Unproven State = "unproven" // nothing has used the method yet, or the switch cannot show that it is in force
-	Unmet    State = "none"     // there is no method
+	Active State = "active" // the switch does what the configuration asks for: it was read back
+	// nothing has used the method yet, or the switch cannot show that it is in force
+	Unproven State = "unproven"
+	Unmet    State = "none" // there is no method
 )
 
 // Choice is the method of a need.

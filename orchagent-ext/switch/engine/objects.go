@@ -305,7 +305,8 @@ func withFirst(objects []Object) (all []Object) {
 func udfObjects(hash bool) []Object {
 	use := "generic"
 	field := []saiattr.Value{saiattr.UDFMatched.Ref(keyUDFMatch), saiattr.UDFOfGroup.Ref(keyUDFGroup), saiattr.UDFBase.Enum("l4"), saiattr.UDFOffset.Of(destQPOffset)}
-	if hash { // FECN and BECN are beside the queue pair: hashed, they would move a flow to another path
+	// FECN and BECN are beside the queue pair: hashed, they would move a flow to another path
+	if hash {
 		use = "hash"
 		field = append(field, saiattr.UDFHashMask.Of(destQPMask))
 	}

@@ -11,8 +11,9 @@ import (
 
 // Step is one change of the objects on the switch.
 type Step struct {
-	Remove bool     `json:"remove"`
-	Set    []string `json:"set,omitempty"` // attributes that change in place; none: the object is created or removed
+	Remove bool `json:"remove"`
+	// attributes that change in place; none: the object is created or removed
+	Set    []string `json:"set,omitempty"`
 	Object Object   `json:"object"`
 }
 

@@ -67,7 +67,8 @@ type Label struct {
 	Algorithm flow.Algorithm
 	ZeroOnly  bool // leave labels that are not 0
 	Outer     bool // write the outermost header of IPv6 tunnels, too; [Compute] alone can
-	ZeroSrcQP bool // the source queue pair of connections counts as 0; [Compute] cannot do otherwise
+	// the source queue pair of connections counts as 0; [Compute] cannot do otherwise
+	ZeroSrcQP bool
 }
 
 // CPU is a token bucket for packets to the CPU.
@@ -78,7 +79,8 @@ type CPU struct {
 
 // Export has the packets that the CPU gets for the export of flows.
 type Export struct {
-	Rate  uint32   // one of so many RoCEv2 packets; 0: as many as the switch gives, see [Policy.Rated]
+	// one of so many RoCEv2 packets; 0: as many as the switch gives, see [Policy.Rated]
+	Rate  uint32
 	Ports []string // that they come in by
 
 	// Packets by which source queue pairs are learned, where the switch matches BTH opcodes:
@@ -91,8 +93,9 @@ type Export struct {
 
 // Placement has the settings that chosen labels need besides entries of flows.
 type Placement struct {
-	Seed     uint32 // of ECMP's hash, where the switch is the Linux kernel; 0: as it is
-	Sampling uint32 // by [Entries] and [Redirect], one of so many packets comes to the CPU, unless Export says how many
+	Seed uint32 // of ECMP's hash, where the switch is the Linux kernel; 0: as it is
+	// by [Entries] and [Redirect], one of so many packets comes to the CPU, unless Export says how many
+	Sampling uint32
 
 	// Ports are those that flows to be redirected come in by, of the default VRF. Where flows are
 	// exported, the driver sai has their entries on the ports of Export.
@@ -125,8 +128,9 @@ type NextHop struct {
 type Redirection struct {
 	Src, Dst netip.Addr // of one family
 	SrcPort  uint16     // UDP
-	VRF      string     // of the ports that they come in by; "": the default one, and with the driver sai always
-	To       NextHop
+	// of the ports that they come in by; "": the default one, and with the driver sai always
+	VRF string
+	To  NextHop
 }
 
 // FlowEntry is a flow with the label that its entry gives it: by the method [Rewrite] of

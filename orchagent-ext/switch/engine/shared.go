@@ -117,7 +117,8 @@ func (e *Engine) makeWith(o *Object, existing map[string]*Record) (*Record, erro
 	}
 	if before := e.finder.Before(o); before != nil {
 		before.Values = nil
-		e.gone = slices.DeleteFunc(e.gone, func(id ID) bool { return id == before.ID }) // of an attempt that failed
+		// of an attempt that failed
+		e.gone = slices.DeleteFunc(e.gone, func(id ID) bool { return id == before.ID })
 		e.dirty = append(e.dirty, before)
 		if err := e.save(); err != nil {
 			return nil, err

@@ -47,7 +47,8 @@ func (d *Driver) addHash(r *engine.Record) error {
 	if r.Previous == present {
 		return nil
 	}
-	d.remember(r, true) // before: a process that is killed now has not added it, which the next one sees
+	// before: a process that is killed now has not added it, which the next one sees
+	d.remember(r, true)
 	return d.changeHash(func(now []string) ([]string, error) { return append(now, r.Attr(fieldECMPHash)), nil })
 }
 

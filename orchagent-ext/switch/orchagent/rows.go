@@ -60,7 +60,8 @@ func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.
 		return nil, err
 	}
 	if err := d.write(sonicdb.Change{Row: row}, was); errors.Is(err, sonicdb.ErrChanged) {
-		return nil, fmt.Errorf("%w: another process writes %s", engine.ErrRefused, o.Key) // Sluice owns no row there
+		// Sluice owns no row there
+		return nil, fmt.Errorf("%w: another process writes %s", engine.ErrRefused, o.Key)
 	} else if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,8 @@ func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.
 		d.refuse(row, err)
 		err = fmt.Errorf("%w: %w", engine.ErrRefused, err)
 		if gone := d.Remove(r); gone != nil && !errors.Is(gone, engine.ErrGone) {
-			return nil, fmt.Errorf("remove %s, which orchagent did not take: %w", o.Key, gone) // tried again, and removed first
+			// tried again, and removed first
+			return nil, fmt.Errorf("remove %s, which orchagent did not take: %w", o.Key, gone)
 		}
 		return nil, err
 	}

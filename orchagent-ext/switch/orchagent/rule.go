@@ -164,6 +164,7 @@ func (f *ruled) settled(to *engine.NextHop) bool {
 	return to == nil && f.empty() || to != nil && f.find(*to, inForce) != nil && (f.slots[0].is == absent || f.slots[1].is == absent)
 }
 
+// empty reports whether a flow has no row: it goes by hash.
 func (f *ruled) empty() bool { return f.slots[0].is == absent && f.slots[1].is == absent }
 
 // waitedSince is how long a row has waited for its neighbor.

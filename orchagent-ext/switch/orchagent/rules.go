@@ -239,7 +239,8 @@ func (s *Rules) judge(f *ruled, slot int, said string, written bool) error {
 	case said == active:
 		r.is = inForce
 	case (said == inactive || said == noRoomYet) && other.is == inForce && !s.single:
-		s.single = true // the second of one match, or there is no room for two: the other one is rewritten
+		// the second of one match, or there is no room for two: the other one is rewritten
+		s.single = true
 		r.is = refusedRow
 	case said == inactive:
 		r.is = refusedRow

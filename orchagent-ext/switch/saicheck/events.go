@@ -4,13 +4,16 @@ package saicheck
 
 // Order is the request to sluiced, on its standard input: one JSON value.
 type Order struct {
-	Port  string   `json:"port"`            // name; "": the library's first
-	Lanes []uint32 `json:"lanes,omitempty"` // of the port; none: CONFIG_DB has them, or the port is a network device
-	Done  []Method `json:"done,omitempty"`  // that are not to be tried (again)
-	Left  []Row    `json:"left,omitempty"`  // objects of an earlier process, to be removed first
+	Port string `json:"port"` // name; "": the library's first
+	// of the port; none: CONFIG_DB has them, or the port is a network device
+	Lanes []uint32 `json:"lanes,omitempty"`
+	Done  []Method `json:"done,omitempty"` // that are not to be tried (again)
+	Left  []Row    `json:"left,omitempty"` // objects of an earlier process, to be removed first
 
-	NoExtension bool     `json:"no_extension,omitempty"` // the library is not to be asked for it (again)
-	Avoid       []string `json:"avoid,omitempty"`        // names of calls that are never made, such as ask
+	// the library is not to be asked for it (again)
+	NoExtension bool `json:"no_extension,omitempty"`
+	// names of calls that are never made, such as ask
+	Avoid []string `json:"avoid,omitempty"`
 }
 
 // Method is a method of a need.
@@ -50,7 +53,8 @@ type Call struct {
 	ID         string      `json:"id,omitempty"`
 	Attributes []Attribute `json:"attributes,omitempty"`
 	Status     int32       `json:"status"`
-	Code       string      `json:"code,omitempty"` // SAI's name of the status; "": the call did not return
+	// SAI's name of the status; "": the call did not return
+	Code string `json:"code,omitempty"`
 }
 
 // Attribute is an attribute that a call passed, or read.

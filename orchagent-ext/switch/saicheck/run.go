@@ -111,7 +111,8 @@ func (p *process) run(ctx context.Context, order Order) error {
 	if err != nil {
 		return fmt.Errorf("start sluiced: %w", err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(unix.SIGTERM) }) // it ends after the method that it tries
+	// it ends after the method that it tries
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(unix.SIGTERM) })
 	defer stop()
 	events := make(chan Event)
 	go func() {

@@ -141,7 +141,8 @@ func (d *Driver) nextID(r *engine.Record) (id sai.ObjectID, known bool) {
 	}
 	var values []saiattr.Value
 	for _, attr := range r.Attrs {
-		if field := r.AddedField(); r.Type == engine.TypeHash && attr.Name == saiattr.HashFields.Name { // the library may refuse others
+		// the library may refuse others
+		if field := r.AddedField(); r.Type == engine.TypeHash && attr.Name == saiattr.HashFields.Name {
 			if field != "" {
 				values = append(values, saiattr.HashFields.Enum(field))
 			}

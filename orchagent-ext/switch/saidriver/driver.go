@@ -17,12 +17,14 @@ import (
 // Driver is the driver that calls a SAI library. It is for one goroutine, but for the
 // methods that name others: these read atomic values.
 type Driver struct {
-	lib       *sai.Library
-	ports     map[string]sai.ObjectID                 // by SONiC name
-	missing   map[string]string                       // rows of PORT that are no port of the switch, and why
-	names     atomic.Pointer[map[sai.ObjectID]string] // of ports
-	ifIndex   atomic.Pointer[map[sai.ObjectID]uint32]
-	queuesOf  map[sai.ObjectID][]sai.ObjectID // egress queues of ports, as far as they were asked for
+	lib   *sai.Library
+	ports map[string]sai.ObjectID // by SONiC name
+	// rows of PORT that are no port of the switch, and why
+	missing map[string]string
+	names   atomic.Pointer[map[sai.ObjectID]string] // of ports
+	ifIndex atomic.Pointer[map[sai.ObjectID]uint32]
+	// egress queues of ports, as far as they were asked for
+	queuesOf  map[sai.ObjectID][]sai.ObjectID
 	connected bool
 	kernel    bool
 	created   []sai.Created // by earlier processes
@@ -33,13 +35,15 @@ type Driver struct {
 	cpuSilent bool          // the library tells nothing of it
 	copied    atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
 
-	left    []string                   // objects whose owner is not certain
-	lists   *bool                      // whether the library lists objects; nil: not asked yet
-	adopted map[string]*engine.Record  // but for those of flows
-	flows   map[engine.ID]bool         // entries and counters that were adopted, where the library lists none
-	fields  map[string]string          // of hashes, by what Sluice added to them
-	joined  map[engine.ID]sai.ObjectID // members of other owners' groups, by the ids of bindings
-	own     map[sai.ObjectID]bool      // Sluice's tables, groups and hashes: what is bound else is another owner's
+	left    []string                  // objects whose owner is not certain
+	lists   *bool                     // whether the library lists objects; nil: not asked yet
+	adopted map[string]*engine.Record // but for those of flows
+	// entries and counters that were adopted, where the library lists none
+	flows  map[engine.ID]bool
+	fields map[string]string          // of hashes, by what Sluice added to them
+	joined map[engine.ID]sai.ObjectID // members of other owners' groups, by the ids of bindings
+	// Sluice's tables, groups and hashes: what is bound else is another owner's
+	own map[sai.ObjectID]bool
 }
 
 // Options are how a switch is used.
@@ -147,7 +151,8 @@ func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
 			a.Set(n, m, engine.Ability{Reason: "the SAI library has no " + what})
 		}
 	}
-	if d.lib.Extension() >= sai.ExtensionLabels { // else nothing of it is called, whatever the library says
+	// else nothing of it is called, whatever the library says
+	if d.lib.Extension() >= sai.ExtensionLabels {
 		can, known := d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntryCompute)
 		note(engine.NeedFlowLabel, engine.Compute, "ACL action COMPUTE_IPV6_FLOW_LABEL", can, known)
 		can, known = d.lib.CanCreate(saiattr.ACLEntry, saiattr.ACLEntrySetLabel)

@@ -91,7 +91,8 @@ func (d *Driver) find(r *engine.Record) bool {
 		return d.findList(r)
 	}
 	fresh := d.candidates(r)
-	if (r.Type == engine.TypeHash || d.connected) && len(fresh) > 1 { // a hash of fewer fields, or one that told the next id, was not removed yet
+	// a hash of fewer fields, or one that told the next id, was not removed yet
+	if (r.Type == engine.TypeHash || d.connected) && len(fresh) > 1 {
 		for _, id := range fresh[:len(fresh)-1] {
 			_ = d.lib.Remove(kinds[r.Type], id)
 		}
@@ -124,7 +125,8 @@ func (d *Driver) Exists(r *engine.Record) (bool, error) {
 		if err != nil {
 			return false, nil
 		}
-		hash, err := d.hashOf(use) // another owner's: the process was killed when it had put it back
+		// another owner's: the process was killed when it had put it back
+		hash, err := d.hashOf(use)
 		return unreadable(err) || err == nil && hash != sai.Null && !d.another(hash, nil), nil
 	}
 	if r.ID == idSeed {

@@ -130,7 +130,8 @@ func (d *Driver) compareOne(kind saiattr.Kind, id sai.ObjectID, a *saiattr.Attr,
 	case saiattr.U32, saiattr.U64:
 		is, _, err := d.lib.Read(kind, id, a)
 		want, ok := a.Parse(text)
-		rounded := a == saiattr.PolicerRate || a == saiattr.PolicerBurst || a == saiattr.SampleRate // as the ASIC can
+		// as the ASIC can
+		rounded := a == saiattr.PolicerRate || a == saiattr.PolicerBurst || a == saiattr.SampleRate
 		return is == want || rounded && is >= want-want/8 && is <= want+want/8, is == 0, ok && want != 0, err
 	case saiattr.Bool, saiattr.U16, saiattr.S32, saiattr.FieldU8, saiattr.FieldU16, saiattr.FieldU32, saiattr.ActionU32, saiattr.ActionS32:
 		is, on, err := d.lib.Read(kind, id, a)

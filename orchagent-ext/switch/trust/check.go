@@ -193,7 +193,8 @@ func redirect(e *engine.Engine, port string) error {
 
 // redirections are those of a flow of each family, of addresses that are never used.
 func redirections(port string) (all []engine.Redirection) {
-	for _, a := range [][3]string{{"100::1", "100::2", "100::3"}, {"192.0.2.1", "192.0.2.2", "192.0.2.3"}} { // RFC 6666, RFC 5737
+	// RFC 6666, RFC 5737
+	for _, a := range [][3]string{{"100::1", "100::2", "100::3"}, {"192.0.2.1", "192.0.2.2", "192.0.2.3"}} {
 		all = append(all, engine.Redirection{
 			Src: netip.MustParseAddr(a[0]), Dst: netip.MustParseAddr(a[1]), SrcPort: 1, To: engine.NextHop{Address: netip.MustParseAddr(a[2]), Port: port},
 		})

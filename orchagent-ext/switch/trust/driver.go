@@ -19,8 +19,9 @@ import (
 type Driver struct {
 	*saidriver.Driver
 
-	record   func(Trying)                         // before a change; the zero Trying after it
-	excluded func(engine.Policy) engine.Abilities // methods that are never tried for a policy, with the reason
+	record func(Trying) // before a change; the zero Trying after it
+	// methods that are never tried for a policy, with the reason
+	excluded func(engine.Policy) engine.Abilities
 
 	choices engine.Choices
 	mark    string

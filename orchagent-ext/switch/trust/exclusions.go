@@ -44,7 +44,8 @@ func exclusionOf(e *Ended, library string) (x exclusion, ok bool) {
 			return x, false
 		}
 		x.Need, x.Method, x.Mark, x.Call = needCall, "", "", withoutID(e.Call)
-		if strings.HasPrefix(e.Call, sai.Query+" ") { // one that ends the process at one attribute does so at others
+		// one that ends the process at one attribute does so at others
+		if strings.HasPrefix(e.Call, sai.Query+" ") {
 			x.Call = sai.Query
 		}
 	}

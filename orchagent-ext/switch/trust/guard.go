@@ -29,10 +29,11 @@ const ExitHung = 3
 
 // GuardConfig has the parameters of a [Guard].
 type GuardConfig struct {
-	Library string        // name of library and profile: an exclusion is for one such name
-	Files   string        // path, without suffix, of journal and exclusions; "": neither outlives the process
-	Limit   time.Duration // of a call; one that takes longer hangs
-	Log     *slog.Logger
+	Library string // name of library and profile: an exclusion is for one such name
+	// path, without suffix, of journal and exclusions; "": neither outlives the process
+	Files string
+	Limit time.Duration // of a call; one that takes longer hangs
+	Log   *slog.Logger
 
 	// Publish publishes the call that hangs and when it began; "" where every call returns.
 	Publish func(ctx context.Context, call string, since time.Time) error

@@ -95,7 +95,8 @@ func mapJournal(path string) (memory []byte, left *Ended, err error) {
 	if err != nil {
 		return nil, nil, os.NewSyscallError("fcntl", err)
 	}
-	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil { // the descriptor stays open, with the lock
+	// the descriptor stays open, with the lock
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = unix.Close(fd)
 		return private()
 	}

@@ -55,7 +55,8 @@ func (w *Watch) Calling(c *sai.Call) int {
 			at.began = time.Now()
 			s := slot(w.memory, i)
 			text := c.Append(s[offText:offText:slotSize])
-			binary.NativeEndian.PutUint32(s[offLength:], uint32(copy(s[offText:], text))) // a longer one is cut
+			// a longer one is cut
+			binary.NativeEndian.PutUint32(s[offLength:], uint32(copy(s[offText:], text)))
 			s[offHangs] = 0
 			atomic.StoreUint32((*uint32)(unsafe.Pointer(&w.memory[0])), 0) // Go's own code went on
 			binary.NativeEndian.PutUint64(s[offBegan:], uint64(at.began.UnixNano()))

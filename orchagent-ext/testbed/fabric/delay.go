@@ -21,8 +21,9 @@ const maxOnTheWay = 1 << 14
 // A Delay carries frames between the two ends of a delayed link. It belongs to the
 // fabric, which ends it.
 type Delay struct {
-	Of      time.Duration // one way
-	Dropped atomic.Uint64 // frames that found maxOnTheWay others on their way, or the other end down
+	Of time.Duration // one way
+	// frames that found maxOnTheWay others on their way, or the other end down
+	Dropped atomic.Uint64
 
 	taps   [2]int // file descriptors, 0: none
 	closed atomic.Bool
@@ -103,7 +104,8 @@ func (d *Delay) carry(from, to int) {
 			d.Dropped.Add(w.read(from, int64(d.Of)))
 			d.Dropped.Add(w.write(to))
 			timeout := unix.NsecToTimespec(w.wait())
-			_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(from), Events: unix.POLLIN}}, &timeout, nil) // whatever ended it: the loop looks
+			// whatever ended it: the loop looks
+			_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(from), Events: unix.POLLIN}}, &timeout, nil)
 		}
 	})
 }

@@ -30,7 +30,8 @@ type Orchagent struct {
 	deny    map[string]bool // the switch has no room for it
 	reject  map[string]bool // it is not valid
 
-	neighbors map[string]bool // keys of NEIGH_TABLE that it has, the removed ones that rules refer to, too
+	// keys of NEIGH_TABLE that it has, the removed ones that rules refer to, too
+	neighbors map[string]bool
 	asic      ASIC
 }
 
@@ -261,7 +262,8 @@ func (o *Orchagent) do(t task) bool {
 				return false
 			}
 			o.say(t.Row, "Inactive")
-			return true // a rule without its neighbor is not tried again (AclRulePacket::validateAddAction)
+			// a rule without its neighbor is not tried again (AclRulePacket::validateAddAction)
+			return true
 		}
 		o.taken[t.Table][t.Key] = t.Fields
 		o.say(t.Row, "Active")

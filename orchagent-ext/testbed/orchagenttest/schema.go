@@ -156,6 +156,7 @@ func (r Release) rule(row rows.Row, fields map[string]string, types, tables map[
 	return nil
 }
 
+// isAddress reports whether a text is an address of IPv4 or IPv6.
 func isAddress(s string) bool { _, err := netip.ParseAddr(s); return err == nil }
 
 // session checks a row of MIRROR_SESSION.

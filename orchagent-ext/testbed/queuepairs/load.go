@@ -132,7 +132,8 @@ func (l *Load) run() error {
 			continue
 		}
 		now := time.Now()
-		due := min(int(now.Sub(at).Seconds()*float64(l.rate)), 200) // more than that is not made up for
+		// more than that is not made up for
+		due := min(int(now.Sub(at).Seconds()*float64(l.rate)), 200)
 		if due < 1 {
 			time.Sleep(each)
 			continue

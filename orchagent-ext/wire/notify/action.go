@@ -13,7 +13,8 @@ type ActionType uint8
 
 // The action types.
 const (
-	NoBackpressure ActionType = iota // cancels what the same neighbor asked for this stream and queue
+	// cancels what the same neighbor asked for this stream and queue
+	NoBackpressure ActionType = iota
 	PauseFlow
 	ReduceRate
 	ReservedActionType // refused

@@ -11,9 +11,10 @@ import (
 // The defaults, each with its source or the reason for it.
 const (
 	// Code points. The drafts leave them unassigned.
-	DefaultPFCMType   = 200  // ICMPv6; RFC 4443 section 2.1: private experimentation
-	DefaultPFCMCode   = 0    // draft-yang section 4.2: "0x00 default"
-	DefaultPFCMOption = 0x1e // RFC 4727; the top bits 00 ask a node that does not know it to skip it, as draft-yang section 4.1 wants
+	DefaultPFCMType = 200 // ICMPv6; RFC 4443 section 2.1: private experimentation
+	DefaultPFCMCode = 0   // draft-yang section 4.2: "0x00 default"
+	// RFC 4727; the top bits 00 ask a node that does not know it to skip it, as draft-yang section 4.1 wants
+	DefaultPFCMOption = 0x1e
 
 	DefaultPPFCTypeV6 = 201  // ICMPv6; RFC 4443 section 2.1: private experimentation
 	DefaultPPFCCodeV6 = 0    // draft-xz section 4.1: TBD2
@@ -31,8 +32,9 @@ const (
 	DefaultPFCMHopLimit = 255     // draft-yang section 5
 	DefaultHopLimit     = 64      // all others pass routers
 	DefaultTrafficClass = 48 << 2 // DSCP CS6, network control (RFC 4594 section 3.1); ECN 0
-	DefaultSrcPort      = 49152   // first dynamic port (RFC 6335); a switch copies that of the data packet
-	DefaultPKey         = 0xffff  // the default partition; a switch copies that of the data packet
+	// first dynamic port (RFC 6335); a switch copies that of the data packet
+	DefaultSrcPort = 49152
+	DefaultPKey    = 0xffff // the default partition; a switch copies that of the data packet
 
 	// Bodies.
 	RateAdviceVersion = 1      // draft-zz section 6.2
@@ -84,7 +86,8 @@ type span struct{ first, last uint16 }
 var (
 	icmpv6Types = []span{{5, 126}, {162, 254}}
 	icmpv4Types = []span{{44, 255}}
-	optionTypes = []span{{2, 3}, {6, 6}, {9, 14}, {16, 16}, {19, 31}} // top 3 bits 0: skipped where unknown, unchanged on the way
+	// top 3 bits 0: skipped where unknown, unchanged on the way
+	optionTypes = []span{{2, 3}, {6, 6}, {9, 14}, {16, 16}, {19, 31}}
 	ppfcPorts   = []span{{1, 52}, {54, 66}, {69, 122}, {124, 160}, {163, 545}, {548, 3783}, {3786, 4738}, {4741, 4783}, {4785, 4788},
 		{4792, 6080}, {6082, 6342}, {6344, 65535}}
 )

@@ -25,7 +25,8 @@ const (
 
 	// The message can be read; a receive rule refuses it.
 
-	OneWordFlow    // PPFC: the flow identifier is the one word of figure 2, which the configuration does not accept
+	// PPFC: the flow identifier is the one word of figure 2, which the configuration does not accept
+	OneWordFlow
 	BadHopLimit    // PFCM: the hop limit is not 255, so it came through a router
 	BadChecksum    // of the IPv4 header, ICMP, or UDP; or absent where it must not be
 	BadICRC        // Rate Advice, CNP
@@ -38,8 +39,10 @@ const (
 	BadQueuePair   // a queue pair number of more than 24 bits
 	FamilyMix      // addresses that are not all of the family of the packet that carries them
 	NoBECN         // CNP without the BECN bit
-	BadDestination // PFC to another address than 01-80-C2-00-00-01; PFCM neither to a link-local address nor to all nodes
-	BadSource      // PFCM from an address that is not link-local; PPFC over ICMP from another address than its router identifier
+	// PFC to another address than 01-80-C2-00-00-01; PFCM neither to a link-local address nor to all nodes
+	BadDestination
+	// PFCM from an address that is not link-local; PPFC over ICMP from another address than its router identifier
+	BadSource
 	numReasons
 )
 

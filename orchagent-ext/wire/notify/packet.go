@@ -14,7 +14,8 @@ import (
 type Packet struct {
 	Kind     Kind // KindNone: nothing was read
 	Envelope Envelope
-	AH       bool // an authentication header is before the message; who receives below the kernel's IPsec has it unverified
+	// an authentication header is before the message; who receives below the kernel's IPsec has it unverified
+	AH bool
 
 	// The message that Kind names; the others are leftovers.
 	PFCM       PFCM

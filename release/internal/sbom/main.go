@@ -21,6 +21,7 @@ import (
 	"strings"
 )
 
+// main exits with 1 after an error.
 func main() {
 	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "sbom: %v\n", err)

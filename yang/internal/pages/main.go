@@ -27,6 +27,7 @@ var folders = []string{"..", "../standins", "internal/generate"}
 // generated matches the output of this program for a table, between two comments.
 var generated = regexp.MustCompile(`(?s)(<!-- make generate writes the fields of (\w+) from the model -->\n).*?(<!-- end of (\w+) -->)`)
 
+// main writes the pages of the configuration.
 func main() {
 	log.SetFlags(0)
 	if err := run("../../docs/configuration"); err != nil {

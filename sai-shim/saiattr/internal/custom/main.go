@@ -52,6 +52,7 @@ typedef enum _sai_api_custom_t
 } sai_api_custom_t;
 `
 
+// main writes the headers of the extension, as SAI custom headers.
 func main() {
 	log.SetFlags(0)
 	text, err := os.ReadFile(extension)
@@ -72,6 +73,7 @@ func main() {
 	write("saicustom.h", all(names))
 }
 
+// write writes a file of the folder. It ends the program after an error.
 func write(name string, text []byte) {
 	if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil { //nolint:gosec // source code is for everyone
 		log.Fatal(err)

@@ -32,6 +32,7 @@ var models = []string{
 	"../standins/sonic-portchannel.yang",
 }
 
+// main writes model.go from the YANG models.
 func main() {
 	log.SetFlags(0)
 	code, err := generate()
