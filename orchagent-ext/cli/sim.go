@@ -33,7 +33,11 @@ adapters and this load? FILE (YAML, - is standard input) has them; without one a
 --example prints. The code that decides is that of sluiced: hashes and labels, placement, plans, rules to
 next hops, marks of queues, holds and advice.
 
-Each load runs with each feature of compare, beside those that all runs have (base). COLLECTIVE is the
+A load is a collective, an incast, flows of a published distribution, or a replay of a capture or of an
+IPFIX file beside FILE.
+
+Each load runs with each feature of compare, beside those that all runs have (base); one that names pfc
+or dcqcn has that alone of the two. COLLECTIVE is the
 mean time of the load's collectives, SLOWEST that of the last one; UP and DOWN are worst ÷ mean of the
 octets of leaves' uplinks and downlinks. The same file has the same result, to the octet.
 
@@ -41,6 +45,7 @@ Ctrl-C ends the command with the results that there are.`,
 		Example: `  sluice sim
   sluice sim --example > fabric.yaml
   sluice sim fabric.yaml --compare none,label,placement,plan --html report.html
+  sluice sim fabric.yaml --compare none,pfc,dcqcn,label+pfcm,advice
   sluice sim fabric.yaml --json`,
 		Args: between(0, "FILE"),
 	}

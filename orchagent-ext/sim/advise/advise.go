@@ -44,6 +44,7 @@ func Propose(s *scenario.Scenario) []Proposal {
 	wait := func(v, rate float64) string {
 		return time.Duration(v / rate * 1e9).Round(100 * time.Nanosecond).String()
 	}
+	kept := octets(host, 2*loop) + mtu
 	ports := f.HostsPerLeaf + len(f.Ups[0])
 	return []Proposal{
 		{
@@ -56,6 +57,12 @@ func Propose(s *scenario.Scenario) []Proposal {
 			"high_bytes", size(high), "twice low_bytes: a flow that swings about one mark would send a message each time",
 			"the queue grows " + size(3*octets(rate, loop)) + " further before the hold acts: it needs the buffer, or is dropped or paused",
 			"packets of the flow wait " + wait(high*3/4, host) + " longer than they need",
+		},
+		{
+			"room_bytes", size(kept),
+			fmt.Sprintf("what a host of %d Gbit/s sends to a switch that holds its flow in two loops of %v: until the flow passes the mark there, and until the host obeys. Where hosts obey no PFCM, no room is enough: PFC has to stop them", f.HostGbit, loop),
+			"the switch drops, or by PFC stops all flows of the host: it is short by " + size(3*octets(host, 2*loop)),
+			size(octets(host, 2*loop)*3/4) + " more than it needs",
 		},
 		{
 			"duration_us", fmt.Sprint(duration.Microseconds()), "a hold ends by its resume; this ends one whose resume was lost, and a shorter one costs messages: one each " + (duration / 2).String() + " and flow",

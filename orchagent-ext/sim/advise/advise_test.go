@@ -31,7 +31,7 @@ func TestProposalsFollowTheFabric(t *testing.T) {
 	// Loop: 10 µs and a hop of 2 µs there and back; 12.5 octets/ns. Round trip: 4 links with 7 µs
 	// each way, 4 packets of 336 ns and 4 acknowledgements of 8 ns.
 	for setting, want := range map[string]string{
-		"low_bytes": "179 kB", "high_bytes": "358 kB", "duration_us": "40000", "target_bytes": "192 kB", "target_delay_us": "15", "buffer": "3.2 MB",
+		"low_bytes": "179 kB", "high_bytes": "358 kB", "room_bytes": "354 kB", "duration_us": "40000", "target_bytes": "192 kB", "target_delay_us": "15", "buffer": "3.2 MB",
 	} {
 		if got[setting].Value != want {
 			t.Errorf("%s is %s, want %s", setting, got[setting].Value, want)

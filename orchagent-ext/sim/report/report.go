@@ -55,8 +55,12 @@ func (d *Document) each(yield func(load, feature string, r *run.Result)) {
 // uplinks and downlinks.
 func (d *Document) Rows() (rows [][]string) {
 	d.each(func(l, f string, r *run.Result) {
+		least := "" // of a run that has not ended
+		if r.Unfinished > 0 {
+			least = "> "
+		}
 		rows = append(rows, []string{
-			l, f, span(r.CollectiveS), span(r.SlowestS), span(r.FCTP50), span(r.FCTP99), fmt.Sprintf("%.1f", r.SlowdownP99),
+			l, f, least + span(r.CollectiveS), least + span(r.SlowestS), span(r.FCTP50), span(r.FCTP99), fmt.Sprintf("%.1f", r.SlowdownP99),
 			fmt.Sprintf("%.2f", r.UpWorst), fmt.Sprintf("%.2f", r.DownWorst), fmt.Sprint(r.Drops + r.HoldDrops), fmt.Sprint(r.Pauses), fmt.Sprint(r.Marks),
 			fmt.Sprint(r.PFCMs + r.Advices + r.CNPs), fmt.Sprint(r.Unfinished),
 		})

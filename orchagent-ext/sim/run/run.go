@@ -146,6 +146,7 @@ type runner struct {
 	arrived uint64
 	last    int64
 	groups  []int64
+	under   []int                    // by group: messages under way or later
 	pending map[int32][]load.Message // by queue pair: messages beyond those that may be under way
 }
 
@@ -173,7 +174,7 @@ func Do(ctx context.Context, s *Spec, progress func(part float64)) (*Result, err
 	}
 	octetsPerS := float64(s.Topology.HostGbit) * 1e9 / 8
 	r := &runner{spec: s, chooser: c, program: load.New(s.Load, octetsPerS, s.Seed), open: map[paths.Connection]int32{}, pending: map[int32][]load.Message{}}
-	r.groups = make([]int64, r.program.Groups())
+	r.groups, r.under = make([]int64, r.program.Groups()), make([]int, r.program.Groups())
 	if mode >= paths.Placed {
 		if err := c.Settle(r.program.Connections(), s.Seed); err != nil {
 			return nil, err
@@ -184,6 +185,7 @@ func Do(ctx context.Context, s *Spec, progress func(part float64)) (*Result, err
 	r.net.Timer = func(i int32) { r.send(r.later[i]) }
 	for _, m := range r.program.First(nil) {
 		r.left++
+		r.under[m.Group]++
 		if m.At > 0 {
 			r.later = append(r.later, m)
 			r.net.At(m.At, int32(len(r.later)-1))
@@ -256,6 +258,7 @@ func (r *runner) delivered(qp int32, began int64) {
 	t := r.tags[qp]
 	now := r.net.Now()
 	r.left--
+	r.under[t.group]--
 	r.arrived++
 	r.last = now
 	if t.due > 0 { // it may have waited for the one before it
@@ -280,6 +283,9 @@ func (r *runner) delivered(qp int32, began int64) {
 	more := r.buf
 	r.left += len(more)
 	for _, m := range more {
+		r.under[m.Group]++
+	}
+	for _, m := range more {
 		r.send(m)
 	}
 }
@@ -296,11 +302,14 @@ func (r *runner) result() *Result {
 		PFCMs: n.PFCMs, Advices: n.Advices, Holds: n.Holds, HoldDrops: n.HoldDrops,
 		Paths: r.chooser.Report(), Events: n.Events, SimulatedS: float64(n.Now()) / 1e12,
 	}
-	for _, at := range r.groups {
+	for g, at := range r.groups {
+		if r.under[g] > 0 { // it takes at least until now
+			at = n.Now()
+		}
 		x.Groups = append(x.Groups, float64(at)/1e12)
 		x.CollectiveS += float64(at) / 1e12 / float64(len(r.groups))
 	}
-	if r.left > 0 { // it has not ended: it takes at least until now
+	if r.left > 0 {
 		x.SlowestS = x.SimulatedS
 	}
 	for _, p := range []float64{0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1} {

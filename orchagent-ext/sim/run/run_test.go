@@ -113,7 +113,7 @@ func TestInterruptedRunReturnsWhatThereIs(t *testing.T) {
 			cancel()
 		}
 	})
-	if err != nil || r.Unfinished == 0 || r.Messages == 0 {
+	if err != nil || r.Unfinished == 0 || r.Messages == 0 || r.CollectiveS != r.SimulatedS || r.SlowestS != r.SimulatedS {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
