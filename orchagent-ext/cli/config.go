@@ -234,8 +234,9 @@ out, but rows of PORT that make network devices ports. - is standard input.`,
 	return cmd
 }
 
-// leafFlag is the flag of a leaf. Its value is validated with the whole row; a quantity may
-// have another unit than the leaf's, and is written in the leaf's.
+// leafFlag is the flag of a leaf. A word outside of an enumeration is refused before the databases are
+// opened; any value is validated with the whole row. A quantity may have another unit than the leaf's,
+// and is written in the leaf's.
 type leafFlag struct {
 	value *string
 	leaf  rows.Leaf
@@ -243,6 +244,9 @@ type leafFlag struct {
 
 func (f leafFlag) Set(s string) error {
 	*f.value = s
+	if len(f.leaf.Values) > 0 && !f.leaf.List && s != "" && !slices.Contains(f.leaf.Values, s) {
+		return fmt.Errorf("%q must be %s", s, f.leaf.Allowed)
+	}
 	if !units.Known(f.leaf.Units) || s == "" || s[0] < '0' || s[0] > '9' {
 		return nil // a word that the leaf may allow
 	}

@@ -173,6 +173,23 @@ func TestCompletionKnowsPortsAndQueuePairs(t *testing.T) {
 	}
 }
 
+// TestFirstHourTypoComesBeforeTheDatabases: who mistypes a word learns that, not that there is no Redis.
+func TestFirstHourTypoComesBeforeTheDatabases(t *testing.T) {
+	t.Setenv("SLUICE_DB_CONFIG", filepath.Join(t.TempDir(), "none"))
+	for args, reason := range map[string]string{
+		"config port set Ethernet0 --role egde":        `--role: "egde" must be one of edge, fabric, border`,
+		"config flow-label set --algorithm md5":        `--algorithm: "md5" must be one of draft-literal, crc32`,
+		"config threshold set gold --high-bytes 5ms":   `"5ms" is not a size`,
+		"config port set Ethernet0 --roel edge":        "did you mean --role?",
+		"show stauts":                                  "did you mean status?",
+		"config rate-advice set --min-rate-mbps 1GBps": `"1GBps" is not a rate`,
+	} {
+		if _, said, code := sluice(nil, strings.Fields(args)...); code == 0 || !strings.Contains(said, reason) || strings.Contains(said, "databases") {
+			t.Errorf("%s: status %d, %q; want %q", args, code, said, reason)
+		}
+	}
+}
+
 func TestFirstHourConfigTakesUnits(t *testing.T) {
 	dbs := databasesOf(t, oddrows.Ports...)
 	good(t, strings.Fields("config threshold set gold --high-bytes 150k --low-bytes 64KiB --action pause --duration-us 5ms")...)

@@ -125,7 +125,7 @@ func versionOfDaemon(ctx context.Context, dbs *databaseFlags) versionOf {
 	case err != nil:
 		v.Error = "the databases cannot be read"
 	case v.Version == "":
-		v.Error = "none"
+		v.Error = "not running"
 	}
 	return v
 }

@@ -52,7 +52,7 @@ func TestVersionNamesAllParts(t *testing.T) {
 		}
 		return all
 	}
-	if got := parts(redis.Config)["sluiced, running"]; got.Error != "none" {
+	if got := parts(redis.Config)["sluiced, running"]; got.Error != "not running" {
 		t.Errorf("no sluiced runs: %+v", got)
 	}
 	row := rows.Row{Table: "SLUICE_STATE", Key: "global", Fields: map[string]string{"version": "1.2.2+old"}}
