@@ -209,6 +209,7 @@ var numbers = map[string]uint32{
 	"SAI_NEXT_HOP_ATTR_ROUTER_INTERFACE_ID":                 2,
 	"SAI_NEXT_HOP_TYPE_IP":                                  0,
 	"SAI_NEXT_HOP_GROUP_ATTR_TYPE":                          2,
+	"SAI_NEXT_HOP_GROUP_ATTR_SET_SWITCHOVER":                3,
 	"SAI_NEXT_HOP_GROUP_TYPE_ECMP":                          0,
 	"SAI_NEXT_HOP_GROUP_TYPE_PROTECTION":                    3,
 	"SAI_NEXT_HOP_GROUP_MEMBER_ATTR_NEXT_HOP_GROUP_ID":      0,

@@ -200,6 +200,68 @@ func TestRedirectToADeadPortDrops(t *testing.T) {
 	}
 }
 
+// An entry to a group of type PROTECTION sends packets to the primary next hop, and after one call to
+// the standby: to the path of the kernel's hash, where that is a group of type ECMP.
+func TestGroupWithAStandbySwitchesOver(t *testing.T) {
+	f := newFabric(t)
+	d := startDriver(t)
+	d.do("switch " + allPorts)
+	table := newTable(t, d, "in")
+	frames := queuePairs(16)
+	_, path := f.forward(frames, qpOf) // the kernel sees one flow
+	hashed := path[0]
+	other := [2]int{(hashed + 1) % 4, (hashed + 2) % 4}
+	var hops [2]string
+	for i, n := range other {
+		hops[i], _ = newHop(t, d, fmt.Sprint("out", n), []byte{0: 0xfe, 1: 0x80, 15: byte(n) + 1})
+	}
+	const primary, standby, ecmp, protection = 0, 1, 0, 3
+	hash := d.id("create hop-group TYPE=%d", ecmp)
+	for _, hop := range hops {
+		d.do("create hop-member NEXT_HOP_GROUP_ID=%s NEXT_HOP_ID=%s", hash, hop)
+	}
+	group := d.id("create hop-group TYPE=%d", protection)
+	d.do("create entry TABLE_ID=%s FIELD_L4_SRC_PORT=0xc000 ACTION_REDIRECT=%s", table, group)
+	leaves := func(when string, want int) {
+		t.Helper()
+		if _, path := f.forward(frames, qpOf); !all(path, want) {
+			t.Errorf("%s: packets leave by %v, want path %d; by hash it is %d", when, path, want, hashed)
+		}
+	}
+	leaves("without members", hashed)
+	first := d.id("create hop-member NEXT_HOP_GROUP_ID=%s NEXT_HOP_ID=%s CONFIGURED_ROLE=%d", group, hops[0], primary)
+	leaves("with a primary", other[0])
+	d.do("set hop-group %s SET_SWITCHOVER=1", group)
+	leaves("switched over without a standby", hashed)
+	second := d.id("create hop-member NEXT_HOP_GROUP_ID=%s NEXT_HOP_ID=%s CONFIGURED_ROLE=%d", group, hops[1], standby)
+	leaves("switched over to a next hop", other[1])
+	d.do("remove hop-member %s", second)
+	d.do("create hop-member NEXT_HOP_GROUP_ID=%s NEXT_HOP_ID=%s CONFIGURED_ROLE=%d", group, hash, standby)
+	leaves("switched over to the group", hashed)
+	d.kill()
+	d = startDriver(t)
+	d.do("switch " + allPorts)
+	leaves("after a restart", hashed)
+	d.do("set hop-group %s SET_SWITCHOVER=0", group)
+	leaves("switched back", other[0])
+	for _, wrong := range []string{
+		fmt.Sprintf("create entry TABLE_ID=%s FIELD_L4_SRC_PORT=0xc001 ACTION_REDIRECT=%s", table, hash),
+		fmt.Sprintf("create hop-member NEXT_HOP_GROUP_ID=%s NEXT_HOP_ID=%s CONFIGURED_ROLE=%d", group, hash, primary),
+		fmt.Sprintf("create hop-member NEXT_HOP_GROUP_ID=%s NEXT_HOP_ID=%s", group, hops[0]),
+		fmt.Sprintf("create hop-member NEXT_HOP_GROUP_ID=%s NEXT_HOP_ID=%s", hash, group),
+		"create hop-group TYPE=1",
+		"set hop-group " + hash + " SET_SWITCHOVER=1",
+		"remove hop-group " + group,
+		"remove next-hop " + hops[0],
+	} {
+		if status, _ := d.try("%s", wrong); status == 0 {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+	d.do("remove hop-member %s", first)
+	leaves("without a primary", hashed)
+}
+
 // The file of SLUICE_ASIC sets limits, hides the extension, and is rejected whole where a line
 // is wrong.
 func TestASIC(t *testing.T) {

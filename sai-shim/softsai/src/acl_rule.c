@@ -217,7 +217,7 @@ static bool add_action(struct softsai_entry *e, const sai_attribute_t *attr)
 	case SAI_ACL_ENTRY_ATTR_ACTION_PACKET_ACTION:
 		return packet_actions(a->parameter.s32, &e->actions);
 	case SAI_ACL_ENTRY_ATTR_ACTION_REDIRECT:
-		o = object_find_of(a->parameter.oid, SAI_OBJECT_TYPE_NEXT_HOP);
+		o = redirect_target(a->parameter.oid);
 		e->hop = o ? next_hop_index(o) : 0;
 		e->actions |= SOFTSAI_REDIRECT;
 		return o;

@@ -25,10 +25,13 @@ struct profile api_profile;
 
 /* Each type after those whose objects it refers to: so objects are restored. */
 static const struct type *const types[] = {
-	&switch_type,	    &port_type,	     &queue_type,	&udf_match_type,      &udf_group_type,
-	&udf_type,	    &scheduler_type, &policer_type,	&trap_group_type,     &trap_type,
-	&samplepacket_type, &mirror_type,    &hash_type,	&virtual_router_type, &router_interface_type,
-	&next_hop_type,	    &acl_table_type, &acl_counter_type, &acl_entry_type,
+	&switch_type,	 &port_type,	       &queue_type,
+	&udf_match_type, &udf_group_type,      &udf_type,
+	&scheduler_type, &policer_type,	       &trap_group_type,
+	&trap_type,	 &samplepacket_type,   &mirror_type,
+	&hash_type,	 &virtual_router_type, &router_interface_type,
+	&next_hop_type,	 &next_hop_group_type, &next_hop_group_member_type,
+	&acl_table_type, &acl_counter_type,    &acl_entry_type,
 };
 
 void api_open(void)
@@ -80,6 +83,8 @@ static sai_status_t create(const struct type *type, sai_object_id_t *id, sai_obj
 
 QUAD(router_interface)
 QUAD(next_hop)
+QUAD(next_hop_group)
+QUAD(next_hop_group_member)
 QUAD(acl_table)
 QUAD(acl_entry)
 QUAD(acl_counter)
@@ -189,6 +194,17 @@ static sai_next_hop_api_t next_hop_api = {
 	.get_next_hop_attribute = next_hop_get,
 };
 
+static sai_next_hop_group_api_t next_hop_group_api = {
+	.create_next_hop_group = next_hop_group_create,
+	.remove_next_hop_group = next_hop_group_remove,
+	.set_next_hop_group_attribute = next_hop_group_set,
+	.get_next_hop_group_attribute = next_hop_group_get,
+	.create_next_hop_group_member = next_hop_group_member_create,
+	.remove_next_hop_group_member = next_hop_group_member_remove,
+	.set_next_hop_group_member_attribute = next_hop_group_member_set,
+	.get_next_hop_group_member_attribute = next_hop_group_member_get,
+};
+
 static sai_acl_api_t acl_api = {
 	.create_acl_table = acl_table_create,
 	.remove_acl_table = acl_table_remove,
@@ -278,6 +294,7 @@ static const struct {
 	{ SAI_API_SLUICE, &sluice_api },
 	{ SAI_API_ROUTER_INTERFACE, &router_interface_api },
 	{ SAI_API_NEXT_HOP, &next_hop_api },
+	{ SAI_API_NEXT_HOP_GROUP, &next_hop_group_api },
 };
 
 void *api_table(sai_api_t api)
