@@ -25,6 +25,17 @@ func TestCheckTimesEntriesThatRedirect(t *testing.T) {
 	}
 	is := report.Methods["placement"]["redirect"]
 	if is == nil || !is.Works || is.EntryMS <= 0 || is.Room == nil || *is.Room == 0 {
-		t.Errorf("placement by redirect: %+v", is)
+		t.Fatalf("placement by redirect: %+v", is)
+	}
+	// The software switch hashes as the kernel does, and takes one entry of a match.
+	want := map[string]bool{"to a group": false, "to a next hop with a group as backup": true, "a second equal match": false}
+	for _, trial := range is.Trials {
+		if taken, known := want[trial.Name]; known && trial.Taken != taken {
+			t.Errorf("%+v: want taken %v", trial, taken)
+		}
+		delete(want, trial.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("without the trials %v", want)
 	}
 }
