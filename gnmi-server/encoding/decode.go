@@ -41,11 +41,13 @@ func Decode(q *paths.Query, v *gpb.TypedValue) ([]Assignment, error) {
 		return d.scalar(v)
 	}
 	from := json.NewDecoder(bytes.NewReader(text))
+	// A float64 would round numbers above 2^53.
 	from.UseNumber()
 	var tree any
 	if err := from.Decode(&tree); err != nil {
 		return nil, fmt.Errorf("the value is not valid JSON: %w", err)
 	}
+	// A second value after the first is an error, since Decode stops behind one.
 	if _, err := from.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("the value is not valid JSON: something follows it")
 	}
@@ -82,6 +84,7 @@ func (d *decoder) node(level int, parts []paths.Part, tree any) error {
 	}
 	for _, name := range members.names {
 		below, value := name, members.of[name]
+		// RFC 7951 section 4: the top node has the name of its module before its own, and others may.
 		if d.query.Style == paths.YANG {
 			below = unqualified(parts, name)
 		}
@@ -189,6 +192,7 @@ func (d *decoder) row(t *paths.Table, key string, value any) error {
 	if !t.Nameable(d.query.Style, key) {
 		return fmt.Errorf("no path can name a row with the key %q", key)
 	}
+	// A row without fields is created, too: SONiC has it as one with the field NULL.
 	if len(t.Keys) > 0 || d.query.Style == paths.SonicDB {
 		d.out = append(d.out, Assignment{Leaf{Table: t, Key: key}})
 	}
@@ -281,6 +285,7 @@ func (d *decoder) scalar(v any) ([]Assignment, error) {
 	p := d.query.Parts[0]
 	_, ascii := v.(*gpb.TypedValue_AsciiVal)
 	isList := p.Table.Entry(p.Leaves[0]).IsLeafList()
+	// Paths of SONiC's databases have texts for lists, as Redis has them.
 	if isList != list && !ascii && d.query.Style == paths.YANG {
 		return nil, errors.New("a leaf-list has leaflist_val, and no other leaf has")
 	}

@@ -180,6 +180,7 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 			x.records += len(r)
 		}
 	}
+	// Two directions meet in one record: it waits for the other one for the active timeout at most.
 	var join *ipfix.Biflows
 	if x.biflow {
 		join = ipfix.NewBiflows(biflowCapacity, x.active, out)
@@ -194,6 +195,8 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 			x.healths += len(h)
 		}
 	})
+	// Samples are systematic, by count: RFC 5475 section 5.1. Flows expire by the time of every frame,
+	// those included that are left out.
 	seen := uint32(0)
 	s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
 		now := f.Time.UnixNano()
@@ -302,12 +305,15 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 		ctx, stop = context.WithCancel(context.WithoutCancel(cmd.Context()))
 	}
 	defer stop()
+	// The exporter sends while the capture is read; a full queue makes reading wait, so that a file
+	// is exported whole.
 	ended := make(chan error, 1)
 	go func() {
 		ended <- exporter.Run(ctx)
 		stop()
 	}()
 	s, err := x.meter(cmd, name, func(r []ipfix.Record) error { return exporter.ExportAll(ctx, r) }, func(h []ipfix.Health) error { return exporter.ExportAllHealth(ctx, h) })
+	// What is queued is still sent, until the drain time is over.
 	exporter.Close()
 	if runErr := <-ended; runErr != nil {
 		return runErr

@@ -127,6 +127,8 @@ func (s *stocked) round(ctx context.Context, round int, full bool, say say) (r *
 		return nil, err
 	}
 	say("by hash worst ÷ mean is %.2f", r.Hash)
+	// Each phase begins without entries, so that its figure is that of placing from scratch. A
+	// sampling rate of 4 gives 10,000 samples/s of 40,000 packets, 40 gives 1000.
 	phase := func(moves string, sampling int, weights []float64, from, span time.Duration) (worst float64, rules int, err error) {
 		if err := s.enable(ctx, moves, sampling); err != nil {
 			return 0, 0, err
@@ -146,6 +148,7 @@ func (s *stocked) round(ctx context.Context, round int, full bool, say say) (r *
 		return nil, err
 	}
 	say("10,000 samples a second: %.3f with %d rules", r.Placed10k, r.Rules)
+	// The largest flow is on some uplink: no placement is below its share of all, times the uplinks.
 	r.Floor = max(1, zipf[0]*stockUplinks)
 	if r.Zipf, _, err = phase("any", 4, zipf, 3*time.Second, time.Second); err != nil {
 		return nil, err
@@ -181,6 +184,7 @@ func (s *stocked) pausing(ctx context.Context, r *stockRun, weights []float64) e
 	sent := s.load.Sent()
 	s.load.Pause(true)
 	s.load.Send(weights)
+	// Three pauses of each flow, in which it may move, and then one whole period.
 	r.IdleEven, err = s.measure(ctx, 9*time.Second, 3*time.Second)
 	s.load.Send(nil)
 	s.load.Pause(false)
@@ -190,6 +194,7 @@ func (s *stocked) pausing(ctx context.Context, r *stockRun, weights []float64) e
 	if err := s.disable(ctx); err != nil {
 		return errors.Join(err, watched.End())
 	}
+	// The counters of the receiver are read last: packets on their way have arrived by then.
 	after, err := s.B.Counters()
 	r.IdleLost = int64(s.load.Sent()-sent) - int64(after.RxPackets-before.RxPackets)
 	err = errors.Join(err, watched.End())
@@ -224,6 +229,7 @@ func (s *stocked) linkDown(ctx context.Context, say say) (ms float64, err error)
 	if err != nil {
 		return 0, err
 	}
+	// The watch needs a packet of each flow, to see the gap after it.
 	if err := pause(ctx, 100*time.Millisecond); err != nil {
 		return 0, errors.Join(err, watched.End())
 	}
@@ -277,6 +283,7 @@ func (s *stocked) portsAway(ctx context.Context, link *fabric.Interface) (ports 
 		if err != nil {
 			return nil, err
 		}
+		// Other packets may leave by the link meanwhile, such as those of neighbor discovery.
 		if after.TxPackets-before.TxPackets < 5 {
 			ports = append(ports, port)
 		}
@@ -311,6 +318,7 @@ func (s *stocked) restart(ctx context.Context, c Config, at site, say say) (seco
 	if err := down.Peer().Set(false); err != nil {
 		return 0, err
 	}
+	// The row of the killed process would count as that of the next one.
 	gone := sonicdb.Change{Row: rows.Row{Table: "SLUICE_STATE", Key: "global"}, Deleted: true}
 	if err := s.plane.state.Write(ctx, gone); err != nil {
 		return 0, err

@@ -131,6 +131,7 @@ func (s *Rules) Redirect(all []engine.Redirection) (refused map[string]error, er
 		return nil, err
 	}
 	var changes []sonicdb.Change
+	// A flow is settled where one rule is in force, and the other slot is free.
 	settled := true
 	for _, key := range keys {
 		f := s.flows[key]
@@ -185,6 +186,7 @@ func (s *Rules) observe(want map[string]*engine.NextHop, refused map[string]erro
 	var named []rows.Row
 	for _, f := range s.flows {
 		for slot := range f.slots {
+			// Rules in force are read each second alone: that costs a read of Redis for each.
 			if is := f.slots[slot].is; is == sent || is == leaving || check && is == inForce {
 				named = append(named, f.row(slot))
 			}
