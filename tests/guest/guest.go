@@ -59,7 +59,9 @@ func Boot(node *fabric.Node, name string, m Machine) (*Guest, error) {
 	cmd := exec.Command("qemu-system-x86_64", append([]string{"-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", fmt.Sprint(m.Memory),
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-kernel", m.Image.Kernel, "-initrd", m.Image.Initramfs, "-append", "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on tsc=reliable",
-		"-serial", "file:" + g.log, "-serial", "unix:" + socket + ",server=on,wait=off"}, m.Extra...)...)
+		"-serial", "file:" + g.log,
+		// Not a second serial port, which loses characters on a busy machine.
+		"-device", "virtio-serial-pci", "-chardev", "socket,id=commands,server=on,wait=off,path=" + socket, "-device", "virtserialport,chardev=commands"}, m.Extra...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if g.process, err = node.Start(cmd); err != nil {
 		return nil, err

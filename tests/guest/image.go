@@ -71,7 +71,7 @@ func (c Contents) Make(folder string) (i Image, err error) {
 			return i, err
 		}
 	}
-	order, err := moduleOrder(modules, c.Modules)
+	order, err := moduleOrder(modules, slices.Concat([]string{"virtio_pci", "virtio_console"}, c.Modules))
 	if err != nil {
 		return i, err
 	}

@@ -19,20 +19,57 @@ const wait = time.Minute
 // A tester runs tests in a guest.
 type tester struct {
 	*guest.Guest
-	patience, limit time.Duration // of a test for an event, and of all that run together
+	patience, limit time.Duration // of a test for an event, and of a test
 }
 
-// test runs tests of a package by a pattern, "" for all.
-func (t *tester) test(ctx context.Context, pkg, pattern string) (verdicts, string, error) {
+// test runs the tests of a package that a pattern matches, each by a process of its own, and
+// prints those that do not pass.
+func (t *tester) test(ctx context.Context, pkg, pattern string) (all verdicts, out string, err error) {
+	list, err := t.run(ctx, pkg, "-test.list='"+pattern+"'")
+	if err != nil {
+		return all, list, err
+	}
+	for name := range strings.Lines(list) {
+		if name = strings.TrimSpace(name); !strings.HasPrefix(name, "Test") {
+			continue
+		}
+		text, err := t.run(ctx, pkg, "-test.v -test.run='^"+name+"$'")
+		v := count(text)
+		if err != nil && v.failed == nil {
+			v.failed = []string{name}
+		}
+		if v.passed == 0 {
+			fmt.Printf("    %s: %s\n", name, lastLine(text))
+		}
+		all.passed += v.passed
+		all.skipped, all.failed = append(all.skipped, v.skipped...), append(all.failed, v.failed...)
+		out += text
+		if ctx.Err() != nil {
+			return all, out, ctx.Err()
+		}
+	}
+	if all.failed != nil || all.passed == 0 {
+		return all, out, fmt.Errorf("%d passed, failed: %s", all.passed, strings.Join(all.failed, " "))
+	}
+	return all, out, nil
+}
+
+// run runs the tests of a package with flags of package testing, and returns their output.
+func (t *tester) run(ctx context.Context, pkg, flags string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.limit+wait)
 	defer cancel()
 	name := pkg[strings.LastIndexByte(pkg, '/')+1:]
-	out, err := t.Run(ctx, "cd /sluice/%s && SOFTSAI_BUILT=/sluice/built ./%s.test -test.v -test.timeout=%v -patience=%v -test.run='%s'", pkg, name, t.limit, t.patience, pattern)
-	v := count(out)
-	if v.failed == nil && v.passed > 0 {
-		return v, out, nil
+	return t.Run(ctx, "cd /sluice/%s && SOFTSAI_BUILT=/sluice/built ./%s.test -test.timeout=%v -patience=%v %s", pkg, name, t.limit, t.patience, flags)
+}
+
+// lastLine is the last line of a text that is neither a verdict nor empty, or the last one.
+func lastLine(text string) (last string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && (last == "" || !verdict.MatchString(line) && line != "FAIL") {
+			last = line
+		}
 	}
-	return v, out, fmt.Errorf("%d passed, failed: %s: %w", v.passed, strings.Join(v.failed, " "), err)
+	return last
 }
 
 // verdicts are those of whole tests.

@@ -38,7 +38,7 @@ func main() {
 	flag.StringVar(&o.from.Keys, "keys", "/usr/share/keyrings/debian-archive-keyring.gpg", "`file` of the keys that sign Debian's suites")
 	flag.DurationVar(&o.boot, "boot", 5*time.Minute, "how long a guest may take to boot")
 	flag.DurationVar(&o.patience, "patience", 10*time.Minute, "how long a test waits for an event: without KVM the switch opens in a minute")
-	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "how long tests of a package may take")
+	flag.DurationVar(&o.limit, "limit", 15*time.Minute, "how long a test may take")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -123,7 +123,7 @@ func (o *options) try(ctx context.Context, f *fabric.Fabric, b *built, k kernel,
 		return ctx.Err()
 	}
 	if o.wants("softsai") {
-		r.add(o.check(ctx, t, folder, "softsai", softsai, ""))
+		r.add(o.check(ctx, t, folder, "softsai", softsai, "."))
 	}
 	for _, f := range features {
 		if o.wants("features") || o.wants(f.name) {

@@ -26,7 +26,7 @@ var programs = []string{
 }
 
 // modules are loaded by a guest, after those that they depend on.
-var modules = []string{"virtio_pci", "virtio_net", "rdma_rxe", "ib_uverbs", "rdma_ucm", "sch_netem"}
+var modules = []string{"virtio_net", "rdma_rxe", "ib_uverbs", "rdma_ucm", "sch_netem"}
 
 // makeImage makes the image of the guests, of Debian's packages.
 func makeImage(ctx context.Context, folder string) (guest.Image, error) {
