@@ -19,7 +19,7 @@ exec 3<>"$port" # by one open: a second one is refused
 exec <&3 >&3
 echo ready
 while :; do
-	read -r line || { # nobody is at the other end
+	read -r line || { # the other end is closed
 		sleep 0.1
 		continue
 	}

@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,8 @@ import (
 
 // A Suite is the release of Debian that packages are of.
 type Suite struct {
-	Name   string // such as trixie-backports; "": as apt of this machine is configured
+	Name   string // of the kernel's packages, such as trixie-backports; "": as apt of this machine is configured
+	Base   string // that has the packages which backports lack; "": the same
 	Mirror string // URL, where there is a name
 	Keys   string // file of the keys that sign the suite, where there is a name
 }
@@ -76,8 +78,11 @@ func (s Suite) options(ctx context.Context, folder string) (options []string, er
 		}
 	}
 	sources, status := filepath.Join(apt, "sources.list"), filepath.Join(apt, "status")
-	line := fmt.Sprintf("deb [arch=amd64 signed-by=%s] %s %s main\n", s.Keys, s.Mirror, s.Name)
-	if err := errors.Join(os.WriteFile(sources, []byte(line), 0o666), os.WriteFile(status, nil, 0o666)); err != nil {
+	var lines []byte
+	for _, name := range slices.Compact([]string{s.Name, cmp.Or(s.Base, s.Name)}) {
+		lines = fmt.Appendf(lines, "deb [arch=amd64 signed-by=%s] %s %s main\n", s.Keys, s.Mirror, name)
+	}
+	if err := errors.Join(os.WriteFile(sources, lines, 0o666), os.WriteFile(status, nil, 0o666)); err != nil {
 		return nil, err
 	}
 	for name, value := range map[string]string{
@@ -102,7 +107,11 @@ func (s Suite) kernel(ctx context.Context, options []string) ([]string, error) {
 	depends := func(name string) (string, error) {
 		return output(ctx, ".", "apt-cache", append(slices.Clone(options), "depends", name)...)
 	}
-	out, err := depends("linux-image-amd64")
+	meta := "linux-image-amd64"
+	if s.Name != "" {
+		meta += "/" + s.Name
+	}
+	out, err := depends(meta)
 	if err != nil {
 		return nil, err
 	}

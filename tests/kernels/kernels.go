@@ -13,12 +13,13 @@ import (
 type kernel struct {
 	name  string // its first two numbers
 	suite string
-	old   bool // sluiced refuses it
+	base  string // the suite that backports are for
+	old   bool   // sluiced refuses it
 }
 
 var kernels = []kernel{
 	{name: "6.12", suite: "trixie"},
-	{name: "7.3", suite: "trixie-backports"},
+	{name: "7.3", suite: "trixie-backports", base: "trixie"},
 	{name: "6.1", suite: "bookworm", old: true},
 }
 
@@ -68,7 +69,7 @@ func (b *built) contents(kernelRoot string) guest.Contents {
 
 // image makes the image of a kernel.
 func (b *built) image(ctx context.Context, k kernel, from guest.Suite, folder string) (guest.Image, error) {
-	from.Name = k.suite
+	from.Name, from.Base = k.suite, k.base
 	root, err := from.Unpack(ctx, folder, "busybox-static")
 	if err != nil {
 		return guest.Image{}, err
