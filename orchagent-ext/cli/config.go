@@ -225,7 +225,7 @@ out, but rows of PORT that make network devices ports. - is standard input.`,
 		Args: exactly("FILE"),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		all, err := readConfig(args[0], cmd.InOrStdin())
+		all, err := readConfig(cmd, args[0])
 		if err != nil {
 			return err
 		}

@@ -3,10 +3,10 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,7 +71,7 @@ A line with - has what is not in CONFIG_DB any more, one with + what is there in
 // point returns the configuration that CONFIG_DB is compared with, and its name.
 func (s *settingsCommand) point(cmd *cobra.Command, w *settings.Writer, last int, args []string) (settings.Config, string, error) {
 	if len(args) > 0 {
-		all, err := readConfig(args[0], cmd.InOrStdin())
+		all, err := readConfig(cmd, args[0])
 		return settings.NewConfig(all), args[0], err
 	}
 	j, err := w.Known()
@@ -87,17 +87,12 @@ func (s *settingsCommand) point(cmd *cobra.Command, w *settings.Writer, last int
 }
 
 // readConfig reads rows out of a file; - is standard input.
-func readConfig(name string, stdin io.Reader) ([]rows.Row, error) {
-	r := stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, fmt.Errorf("open %q: %w", name, errors.Unwrap(err))
-		}
-		defer f.Close()
-		r = f
+func readConfig(cmd *cobra.Command, name string) ([]rows.Row, error) {
+	content, err := readText(cmd.Context(), name, cmd.InOrStdin())
+	if err != nil {
+		return nil, err
 	}
-	all, err := settings.Parse(r)
+	all, err := settings.Parse(bytes.NewReader(content))
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", name, err)
 	}

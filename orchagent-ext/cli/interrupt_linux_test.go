@@ -58,13 +58,14 @@ func TestInterruptAgain(t *testing.T) {
 // TestInterruptEndsTheWaitForAWriter: a command that reads a FIFO without a writer ends by
 // the first interrupt.
 func TestInterruptEndsTheWaitForAWriter(t *testing.T) {
+	databasesOf(t)
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
 		{"decode", pipe}, {"decode", "--flows", pipe}, {"decode", "--flows", "--health", pipe}, {"observe", pipe}, {"balance", pipe}, {"export", pipe, "--file", os.DevNull},
-		{"relabel", pipe, os.DevNull},
+		{"relabel", pipe, os.DevNull}, {"doctor", pipe}, {"sim", pipe}, {"diff", pipe}, {"config", "load", pipe},
 	} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		var out, errs printed

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"time"
 
@@ -111,22 +110,17 @@ Ctrl-C ends the command with the results that there are.`,
 
 // readScenario reads the scenario that the arguments name, or the example.
 func readScenario(cmd *cobra.Command, args []string) (*scenario.Scenario, error) {
-	var r io.Reader
-	name := "example"
-	switch {
-	case len(args) == 0:
-		r = bytes.NewReader(scenario.Example)
-	case args[0] == "-":
-		name, r = "standard input", cmd.InOrStdin()
-	default:
-		f, err := os.Open(args[0])
-		if err != nil {
+	name, content := "example", scenario.Example
+	if len(args) > 0 {
+		var err error
+		if content, err = readText(cmd.Context(), args[0], cmd.InOrStdin()); err != nil {
 			return nil, err
 		}
-		defer f.Close()
-		name, r = args[0], f
+		if name = args[0]; name == "-" {
+			name = "standard input"
+		}
 	}
-	s, err := scenario.Read(r, replay.Beside(cmd.Context(), name))
+	s, err := scenario.Read(bytes.NewReader(content), replay.Beside(cmd.Context(), name))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
