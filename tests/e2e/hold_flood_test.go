@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/wire/notify"
 )
 
@@ -41,6 +45,45 @@ func (l *leaf) realtimeTime() time.Duration {
 	return 0
 }
 
+// floodPauses sends valid pauses of a neighbor, of 2000 flows, as fast as two threads can. end
+// returns how many were sent.
+func (l *leaf) floodPauses(by *fabric.Interface) (end func() int) {
+	l.t.Helper()
+	const flows, threads = 2000, 2
+	ctx, cancel := context.WithCancel(l.t.Context())
+	var all errgroup.Group
+	var senders []*fabric.Sender
+	for i := range threads {
+		var frames [][]byte
+		for stream := range uint16(flows / threads) {
+			frames = append(frames, l.pfcm(by, func(_ *notify.Envelope, m *notify.PFCM) {
+				m.StreamID, m.Time = 30_000+uint16(i)*flows/threads+stream, 1000
+			}))
+		}
+		s := l.sender(by.Peer())
+		senders = append(senders, s)
+		burst := s.Burst(frames)
+		all.Go(func() error {
+			for ctx.Err() == nil {
+				if err := burst.Send(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return func() (sent int) {
+		cancel()
+		if err := all.Wait(); err != nil {
+			l.t.Fatal(err)
+		}
+		for _, s := range senders {
+			sent += s.Sent
+		}
+		return sent
+	}
+}
+
 // TestFloodOfPausesLeavesOthersTheirCore: a neighbor that sends valid pauses as fast as it can
 // takes at most 30 % of a core of the real-time thread, whatever rates are configured, and
 // another neighbor's pauses are obeyed within their time or dropped.
@@ -58,27 +101,19 @@ func TestFloodOfPausesLeavesOthersTheirCore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := holding(t, append([]string{"hold_limit_ms", "0"}, rates...))
 			up, flooding := l.Uplinks[0], l.Uplinks[1]
-			var flood [][]byte
-			for stream := range uint16(2000) {
-				flood = append(flood, l.pfcm(flooding, func(_ *notify.Envelope, m *notify.PFCM) { m.StreamID, m.Time = 30_000+stream, 1000 }))
-			}
-			genuine, s := l.sender(up.Peer()), l.sender(flooding.Peer())
+			genuine := l.sender(up.Peer())
 			l.put(genuine, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.Time = 1000 }))
 			l.awaitNotified("pfcm", "held", 1)
+			end := l.floodPauses(flooding)
 			cpu, begin, n := l.realtimeTime(), time.Now(), 0
-			for time.Since(begin) < duration {
-				for range 1000 {
-					l.put(s, flood[s.Sent%len(flood)])
-				}
-				if due := int(time.Since(begin) / (10 * time.Millisecond)); n < due {
-					n++
-					l.put(genuine, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.StreamID, m.Time = uint16(1000+n), lasts }))
-				}
+			for ; time.Since(begin) < duration; time.Sleep(10 * time.Millisecond) {
+				n++
+				l.put(genuine, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.StreamID, m.Time = uint16(1000+n), lasts }))
 			}
 			took := time.Since(begin)
-			share := 100 * (l.realtimeTime() - cpu).Seconds() / took.Seconds()
+			share, sent := 100*(l.realtimeTime()-cpu).Seconds()/took.Seconds(), end()
 			l.quiet()
-			t.Logf("%d genuine pauses beside %.0f others a second: %.1f %% of a core; enforce_us p50 %s, p99 %s, max %s; %s", n, float64(s.Sent)/took.Seconds(), share,
+			t.Logf("%d genuine pauses beside %.0f others a second: %.1f %% of a core; enforce_us p50 %s, p99 %s, max %s; %s", n, float64(sent)/took.Seconds(), share,
 				l.notifiedText("pfcm", "enforce_us_p50"), l.notifiedText("pfcm", "enforce_us_p99"), l.notifiedText("pfcm", "enforce_us_max"), l.notifiedAll("pfcm"))
 			if share > most+1 {
 				t.Errorf("%.1f %% of a core, want %d at most", share, most)
