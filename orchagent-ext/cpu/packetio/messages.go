@@ -43,7 +43,8 @@ type Messages struct {
 	batch  batch // of Receive
 
 	police   policer
-	unpolice error // why the kernel polices nothing; nil: it does
+	noPolice error // why there is no policer; nil: there is one
+	unpolice error // why the kernel does not police as configured; nil: it does
 
 	to6    unix.SockaddrInet6
 	to4    unix.SockaddrInet4
@@ -81,7 +82,7 @@ const (
 func OpenMessages() (*Messages, error) {
 	m := &Messages{fast: -1, fast4: -1, slow6: -1, slow4: -1, raw: -1, raw4: -1, link: -1}
 	m.batch.init(true)
-	m.police, m.unpolice = openPolicer()
+	m.police, m.noPolice = openPolicer()
 	if err := m.open(); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -145,6 +146,7 @@ func (m *Messages) Close() error {
 // Configure replaces the senders, peers and code points whose messages are received.
 func (m *Messages) Configure(c *MessageConfig) error {
 	first := m.config.Swap(c) == nil
+	m.unpolice = m.noPolice
 	for _, family := range []struct {
 		slow, fast         int
 		protocol           uint16
@@ -172,8 +174,8 @@ func (m *Messages) Configure(c *MessageConfig) error {
 				return err
 			}
 		}
-		if m.unpolice == nil { // in place of the filter that passes all
-			m.unpolice = m.police.attach(family.fast, family.protocol == unix.ETH_P_IPV6, messageRates{c.PFCMRate, c.PPFCRate, c.PPFCRateBySource})
+		if m.noPolice == nil { // in place of the filter that passes all
+			m.unpolice = errors.Join(m.unpolice, m.police.attach(family.fast, family.protocol == unix.ETH_P_IPV6, messageRates{c.PFCMRate, c.PPFCRate, c.PPFCRateBySource}))
 		}
 	}
 	return nil

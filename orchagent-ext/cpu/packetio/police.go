@@ -158,6 +158,9 @@ func (p *policer) program(ipv6 bool, rates messageRates) []uint64 {
 	a.label("pass")
 	a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_K, r0, 0, 0, wholePacket)
 	a.add(unix.BPF_JMP|unix.BPF_EXIT, 0, 0, 0, 0)
+	if !a.jumpsTo("drop") { // the kernel refuses instructions that it never reaches
+		return a.resolved()
+	}
 	a.label("drop")
 	a.add(unix.BPF_STX|unix.BPF_MEM|unix.BPF_W, r10, r7, keyAt, 0)
 	a.lookup(p.drops, keyAt)
@@ -268,6 +271,16 @@ func (a *filterAssembly) jump(condition, dst, src int, to string) {
 	} else {
 		a.add(unix.BPF_JMP|condition, dst, 0, 0, src)
 	}
+}
+
+// jumpsTo reports whether there is a jump to a label.
+func (a *filterAssembly) jumpsTo(label string) bool {
+	for _, to := range a.jumps {
+		if to == label {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *filterAssembly) label(name string) {
