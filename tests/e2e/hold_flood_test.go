@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,23 @@ func (l *leaf) realtimeTime() time.Duration {
 	}
 	l.t.Skip("needs CAP_SYS_NICE: no thread of sluiced has real-time priority")
 	return 0
+}
+
+// stolen is how long the hypervisor had the CPUs of this machine: it counts in the time of the
+// threads that ran.
+func stolen(t *testing.T) time.Duration {
+	t.Helper()
+	const stolenAt, tick = 8, 10 * time.Millisecond // of the first line, proc_stat(5)
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	ticks, err := strconv.Atoi(strings.Fields(line)[stolenAt])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(ticks) * tick
 }
 
 // floodPauses sends valid pauses of a neighbor, of 2000 flows, as fast as two threads can. end
@@ -90,7 +108,8 @@ func (l *leaf) floodPauses(by *fabric.Interface) (end func() int) {
 func TestFloodOfPausesLeavesOthersTheirCore(t *testing.T) {
 	soakOnly(t)
 	const (
-		most     = 30 // percent
+		most     = 30                    // percent
+		burst    = 20 * time.Millisecond // at the begin, and ticks
 		duration = 4 * time.Second
 		lasts    = 50_000 // µs, a genuine pause
 	)
@@ -107,7 +126,7 @@ func TestFloodOfPausesLeavesOthersTheirCore(t *testing.T) {
 				return l.notified("pfcm", "held") > 0
 			})
 			end := l.floodPauses(flooding)
-			cpu, whole, begin, n := l.realtimeTime(), usageOf(t, l.sluiced.Pid).cpu, time.Now(), 0
+			cpu, whole, taken, begin, n := l.realtimeTime(), usageOf(t, l.sluiced.Pid).cpu, stolen(t), time.Now(), 0
 			for ; time.Since(begin) < duration; time.Sleep(10 * time.Millisecond) {
 				n++
 				l.put(genuine, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.StreamID, m.Time = uint16(1000+n), lasts }))
@@ -115,11 +134,24 @@ func TestFloodOfPausesLeavesOthersTheirCore(t *testing.T) {
 			took := time.Since(begin)
 			percent := func(d time.Duration) float64 { return 100 * d.Seconds() / took.Seconds() }
 			share, all, sent := percent(l.realtimeTime()-cpu), percent(usageOf(t, l.sluiced.Pid).cpu-whole), end()
-			l.quiet()
+			beside := percent(burst + stolen(t) - taken)
 			t.Logf("%d genuine pauses beside %.0f others a second: %.1f %% of a core, %.1f %% with all threads; enforce_us p50 %s, p99 %s, max %s; %s", n, float64(sent)/took.Seconds(), share, all,
 				l.notifiedText("pfcm", "enforce_us_p50"), l.notifiedText("pfcm", "enforce_us_p99"), l.notifiedText("pfcm", "enforce_us_max"), l.notifiedAll("pfcm"))
-			if share > most+1 {
-				t.Errorf("%.1f %% of a core, want %d at most", share, most)
+			t.Logf("log %d", len(l.log.String()))
+			th, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", l.sluiced.Pid))
+			for _, f := range th {
+				x, _ := os.ReadFile(f)
+				y := strings.Fields(string(x))
+				z, _ := os.ReadFile(filepath.Dir(f) + "/schedstat")
+				t.Logf("thread %s %s utime %s stime %s prio %s nice %s sched %s", y[0], y[1], y[13], y[14], y[17], y[18], strings.TrimSpace(string(z)))
+			}
+			for line := range strings.Lines(l.log.String()) {
+				if strings.HasPrefix(line, "turn") {
+					t.Log(line)
+				}
+			}
+			if share > most+beside {
+				t.Errorf("%.1f %% of a core, want %d at most, and %.1f of a burst and of what the hypervisor took", share, most, beside)
 			}
 		})
 	}

@@ -14,6 +14,11 @@ import (
 const (
 	mostShare  = 30                    // percent
 	shareBurst = 10 * time.Millisecond // of CPU time at once
+
+	// mostRun is how long the thread may run without a wait, rounded up to some ticks of the kernel,
+	// before it loses real-time priority: longer than a burst, so it waits for a thread of lower
+	// priority then ([sai.BoundRealtime]).
+	mostRun = 12 * time.Millisecond
 )
 
 // share is the CPU time that the thread may still use, ns, as a token bucket. The zero value is

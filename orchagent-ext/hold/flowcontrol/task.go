@@ -180,12 +180,13 @@ func (t *Task) Run(ctx context.Context) error {
 // Without CAP_SYS_NICE it goes on at ordinary priority, with the reason in
 // [Task.Realtime].
 func (t *Task) loop() error {
-	why := ""
-	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: priority}, 0); err != nil {
-		why = fmt.Sprintf("the fast lane has no real-time priority (CAP_SYS_NICE, or cpu.rt_runtime_us of its control group): %v", err)
+	l := &loop{Task: t, core: newCore(t.sw, t.messages, packetio.Monotonic)}
+	if l.prioritize(); l.realtime {
+		if err := sai.BoundRealtime(mostRun); err != nil {
+			return err
+		}
+		defer sai.BoundRealtime(0) //nolint:errcheck // it succeeded before, with the same limits
 	}
-	t.realtime.Store(&why)
-	l := &loop{Task: t, core: newCore(t.sw, t.messages, packetio.Monotonic), realtime: why == ""}
 	in := t.messages.FDs()
 	l.fds = [4]unix.PollFd{
 		{Fd: int32(t.control), Events: unix.POLLIN}, {Fd: int32(t.events), Events: unix.POLLIN},
@@ -198,6 +199,16 @@ func (t *Task) loop() error {
 	}
 	l.core.end(packetio.Monotonic())
 	return nil
+}
+
+// prioritize gives the thread real-time priority, and notes whether it has it.
+func (l *loop) prioritize() {
+	why := ""
+	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: priority}, 0); err != nil {
+		why = fmt.Sprintf("the fast lane has no real-time priority (CAP_SYS_NICE, or cpu.rt_runtime_us of its control group): %v", err)
+	}
+	l.Task.realtime.Store(&why)
+	l.realtime = why == ""
 }
 
 // loop is the state of the thread.
@@ -262,7 +273,11 @@ func (l *loop) rest() {
 	if !l.realtime {
 		return
 	}
-	if pause := l.share.pause(packetio.Monotonic(), threadTime()); pause > 0 {
+	cpu := threadTime()
+	if cpu-l.share.cpu >= int64(mostRun) { // the kernel may have taken the priority
+		l.prioritize()
+	}
+	if pause := l.share.pause(packetio.Monotonic(), cpu); pause > 0 {
 		timeout := unix.NsecToTimespec(pause)
 		_, _ = unix.Ppoll(nil, &timeout, nil)
 	}
