@@ -40,6 +40,9 @@ type Flow struct {
 // one since.
 func (f *Flow) Congested() bool { return f.congested }
 
+// Alarmed reports whether the flow was near the high-water mark and above the low one since.
+func (f *Flow) Alarmed() bool { return f.alarmed }
+
 // Octets returns the octets that the flow keeps in the queue since the last
 // observation.
 func (f *Flow) Octets() uint64 { return uint64(f.octets) }

@@ -224,7 +224,7 @@ func (c *core) advise(now int64, f *congested, octets uint64) {
 	}
 	c.decided(now, &f.session)
 	if rate == 0 {
-		if !f.Congested() {
+		if !f.Congested() && !f.Alarmed() {
 			c.endAdvice(f)
 		}
 		return

@@ -11,7 +11,13 @@ const (
 
 	// doubt is how many standard deviations the least share of a flow is below its mean: few
 	// samples name no flow.
-	doubt = 1.5
+	doubt = 1.0
+
+	// many flows are taken for equal ones unless their samples differ by more than chance: each of
+	// them may have one sample or two. lately is the weight of a sample that is ten intervals old: a
+	// flow with less may have ended.
+	many   = 8
+	lately = 0.35
 
 	// forgotten is the weight, in samples, below which a flow is forgotten.
 	forgotten = 0.02
@@ -21,7 +27,7 @@ const (
 
 // Estimate is the part of a flow in a queue, in octets.
 type Estimate struct {
-	// Least is exceeded by some 93 % of the true values: a signal begins by it.
+	// Least is exceeded by some 84 % of the true values: a signal begins by it.
 	Least uint64
 	// Mean is the best guess: it refreshes and ends the signal.
 	Mean uint64
@@ -42,8 +48,13 @@ type Queue[F comparable] struct {
 	flows   map[F]*weight
 	free    []*weight // of flows that were forgotten
 	whole   weight
+	squares float64 // sum of the squares of the weights of samples
 	arrived float64 // octets of packets that samples are of, by the queue's own counters
 	depth   uint64
+
+	// alike is the part of the mean in the estimate of a flow that was sampled lately: 1: all have
+	// the same share, 0: each has that of its samples.
+	alike, mean float64 // mean: octets of samples of such a flow
 }
 
 // Sample takes a packet that went to the queue. Packets that belong to no flow that could be
@@ -77,6 +88,7 @@ func (q *Queue[F]) Sample(flow F, octets int) {
 func (q *Queue[F]) Other(octets int) {
 	q.whole.octets += float64(octets)
 	q.whole.count++
+	q.squares++
 }
 
 // Arrived takes the octets of an interval that came to the queue by its own counters, divided by
@@ -86,12 +98,29 @@ func (q *Queue[F]) Arrived(octets float64) { q.arrived += max(octets, 0) }
 
 // Depth ends an interval with the octets that wait in the queue at its end. The estimates are
 // of this moment until the next call, which has them decay.
-func (q *Queue[F]) Depth(octets uint64) { q.depth = octets }
+func (q *Queue[F]) Depth(octets uint64) {
+	q.depth, q.alike = octets, 0
+	n, octetsOf, sum, squares := 0., 0., 0., 0.
+	for _, w := range q.flows {
+		if w.count >= lately {
+			n, octetsOf, sum, squares = n+1, octetsOf+w.octets, sum+w.count, squares+w.count*w.count
+		}
+	}
+	if n < many {
+		return
+	}
+	mean := sum / n
+	q.mean = octetsOf / n
+	// The variance of equal flows, by chance, and twice the error of a variance.
+	chance := mean * q.squares / q.whole.count * (1 + 2*math.Sqrt(2/n))
+	q.alike = min(1, chance/max(squares/n-mean*mean, chance))
+}
 
 // Decay begins the next interval.
 func (q *Queue[F]) Decay() {
 	q.whole.octets *= decay
 	q.whole.count *= decay
+	q.squares *= decay * decay
 	q.arrived *= decay
 	for flow, w := range q.flows {
 		w.octets *= decay
@@ -109,16 +138,31 @@ func (q *Queue[F]) Share(flow F) float64 {
 	if w == nil || whole <= 0 {
 		return 0
 	}
-	return min(1, w.octets/whole)
+	octets := w.octets
+	if w.count >= lately {
+		octets += q.alike * (q.mean - octets)
+	}
+	return min(1, octets/whole)
 }
 
 // Of returns the estimate of one flow; the zero value where there is no sample of it.
 func (q *Queue[F]) Of(flow F) (e Estimate) {
-	if w := q.flows[flow]; w != nil {
-		mean := q.Share(flow) * float64(q.depth)
-		// Of a binomial distribution, whose deviation is a part of its mean.
-		deviation := math.Sqrt((1 - min(1, w.count/q.whole.count)) / w.count)
-		e = Estimate{Least: uint64(mean * max(0, 1-doubt*deviation)), Mean: uint64(mean)}
+	w := q.flows[flow]
+	if w == nil {
+		return e
 	}
-	return e
+	share := q.Share(flow)
+	sure := least(share, q.whole.count*q.whole.count/q.squares)
+	if w.count >= lately {
+		sure += (share - sure) * (1 - math.Sqrt(1-q.alike))
+	}
+	return Estimate{Least: uint64(sure * float64(q.depth)), Mean: uint64(share * float64(q.depth))}
+}
+
+// least returns the lower end of the interval of a share of n samples that is doubt standard deviations
+// wide to either side (Wilson, "Probable Inference, the Law of Succession, and Statistical
+// Inference", JASA 1927).
+func least(share, n float64) float64 {
+	z := doubt * doubt / n
+	return max(0, (share+z/2-doubt*math.Sqrt(share*(1-share)/n+z/(4*n)))/(1+z))
 }

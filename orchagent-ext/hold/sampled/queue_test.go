@@ -116,6 +116,59 @@ func TestManyFlowsAreRemembered(t *testing.T) {
 	}
 }
 
+// 32 equal flows are known as such by 40 samples, of which many have one: those that were sampled are
+// surely near their part, and all of them together have the queue.
+func TestEqualFlowsAreTakenForEqual(t *testing.T) {
+	far, flows := 0, 0
+	for run := range 100 {
+		p := &port{random: rand.New(rand.NewPCG(3, uint64(run)))}
+		for range 32 {
+			p.shares = append(p.shares, 1./32)
+		}
+		for range 4 {
+			p.interval(10, depth)
+		}
+		sum := uint64(0)
+		for flow := 1; flow <= 32; flow++ {
+			e := p.queue.Of(flow)
+			if sum += e.Mean; e.Mean == 0 {
+				continue
+			}
+			if flows++; e.Least < depth/32*3/4 || e.Mean > depth/32*2 {
+				far++
+			}
+		}
+		if sum < depth*9/10 || sum > depth*11/10 {
+			t.Errorf("the flows have %d of %d octets", sum, depth)
+		}
+	}
+	t.Logf("%d of %d estimates are far off", far, flows)
+	if far > flows/10 {
+		t.Error("too many")
+	}
+}
+
+// Flows that differ are not taken for equal ones: two have 30 % each, 20 others 2 %.
+func TestUnequalFlowsAreNotTakenForEqual(t *testing.T) {
+	p := &port{shares: []float64{.3, .3}, random: rand.New(rand.NewPCG(1, 1))}
+	for range 20 {
+		p.shares = append(p.shares, .02)
+	}
+	for i := range 200 {
+		p.interval(10, depth)
+		for flow := 3; flow <= 22 && i >= 4; flow++ {
+			if e := p.queue.Of(flow); e.Least > depth/10 {
+				t.Fatalf("after %d intervals a flow of 2 %% has surely %d of %d octets", i+1, e.Least, depth)
+			}
+		}
+	}
+	for flow := 1; flow <= 2; flow++ {
+		if e := p.queue.Of(flow); e.Mean < depth/5 || e.Mean > depth*2/5 {
+			t.Errorf("flow %d of 30 %%: %+v of %d", flow, e, depth)
+		}
+	}
+}
+
 // A flow that is no RDMA flow fills the queue: no flow is named.
 func TestOtherTrafficNamesNoFlow(t *testing.T) {
 	p := &port{shares: []float64{.05, .05}, random: rand.New(rand.NewPCG(1, 1))}

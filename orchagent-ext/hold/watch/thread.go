@@ -58,7 +58,8 @@ type flow struct {
 	packet packetio.Pair // the last sample
 
 	named   bool // it surely had more than the high mark, and has more than the low one since
-	alarmed bool
+	alarmed bool // likely it had almost as much
+	high    uint64
 	sampled.Estimate
 
 	cnps int64 // when the last CNP for it came, ns; 0: none did
@@ -67,12 +68,13 @@ type flow struct {
 	dropped      float64 // packets that found the queue full
 }
 
-// octets returns the flow's octets in the queue: for the first signal those that it surely has.
+// octets returns the flow's octets in the queue: the best guess, and before the flow is named no more
+// than the high mark, which it surely has not passed.
 func (f *flow) octets() uint64 {
 	if f.named {
 		return f.Mean
 	}
-	return f.Least
+	return max(f.Least, min(f.Mean, f.high))
 }
 
 // queue is a queue with its flows.
@@ -281,9 +283,11 @@ func (q *queue) since(r *reading) (left, came, dropped float64) {
 func alarmOf(mark *congestion.Threshold) uint64 { return max(mark.Low, mark.High-mark.High/5) }
 
 // signal raises the event of a flow, as a switch that watches flows does: high again at each
-// reading.
+// reading. An alarm goes by the best guess: flow control measures the flow from then on, and has its
+// rate once it is named.
 func (t *thread) signal(f *flow, mark *congestion.Threshold, at int64, port sai.ObjectID) {
 	alarm, low := alarmOf(mark), max(mark.Low, 1)
+	f.high = mark.High
 	switch {
 	case f.Least > mark.High || f.named && f.Mean > mark.High:
 		f.named, f.alarmed = true, true
@@ -293,7 +297,7 @@ func (t *thread) signal(f *flow, mark *congestion.Threshold, at int64, port sai.
 			t.raise(f, sai.MarkLow, at, port)
 		}
 		f.named, f.alarmed = false, false
-	case f.Least >= alarm && !f.alarmed:
+	case f.Mean >= alarm && !f.alarmed:
 		f.alarmed = true
 		t.raise(f, sai.MarkAlarm, at, port)
 	}
