@@ -3,7 +3,6 @@
 package dcqcn
 
 import (
-	"math"
 	"time"
 )
 
@@ -29,7 +28,7 @@ type Steer struct {
 	strikes int     // windows in a row in which the sender ignored CNPs
 	probes  int     // CNPs since it is known to ignore them
 
-	corrections int // windows that corrected trust
+	samples float64 // that trust is of
 }
 
 const (
@@ -43,10 +42,11 @@ const (
 	opening  = 8
 	farAbove = 2
 
-	// beat is the time between the moments at which other flows have their CNPs. The first step
-	// that raises a flow's target is fastSteps + 1 rate timers after a CNP: the caller may be
-	// late by what is left of them.
-	beat = 260 * int64(time.Microsecond)
+	// beat is the time between the moments at which other flows have their CNPs. It is between the
+	// fourth step and the fifth after a CNP, each of which halves the rest of its effect. The first
+	// step that raises a flow's target is fastSteps + 1 rate timers after a CNP: the caller may be late
+	// by the rest of them.
+	beat = 245 * int64(time.Microsecond)
 
 	// stopped is the part of its rate that a flow keeps that is to pause: CNPs cannot stop a
 	// sender, and further ones would only raise the time until it recovers.
@@ -55,8 +55,11 @@ const (
 	// window is the least time between two measurements that count.
 	window = int64(5 * time.Millisecond)
 
-	// steady is of how many samples a window corrects half of the error that it shows.
-	steady = 256
+	// A measurement of n samples has an error of 1 ÷ √n. The model is trusted as one of prior samples
+	// at first, and with the measurements together as one of steady at most, so that a sender which
+	// changes is followed; each corrects no more than mostPart of the error that it shows.
+	prior, steady = 44, 512
+	mostPart      = 0.5
 
 	// memory is how much of an excess is carried on, as time at the asked rate.
 	memory = float64(time.Millisecond) / float64(time.Second)
@@ -80,7 +83,7 @@ func (s *Steer) Begin(now int64, offered, line, asked uint64) {
 	if offered == 0 || offered > line {
 		offered = line
 	}
-	*s = Steer{offered: float64(offered), line: float64(line), trust: 1, at: now, since: now, sent: now - probing, strikes: s.strikes}
+	*s = Steer{offered: float64(offered), line: float64(line), trust: 1, samples: prior, at: now, since: now, sent: now - probing, strikes: s.strikes}
 	s.Ask(asked)
 }
 
@@ -177,12 +180,13 @@ func (s *Steer) Measured(now int64, rate uint64, samples uint32) bool {
 			s.strikes = 0
 		}
 	}
-	// The first window corrects the root of the error, further ones the less of it the fewer
-	// samples they have: their own error is 1 ÷ √samples.
-	s.corrections++
-	part := max(1/float64(s.corrections+1), min(0.5, float64(samples)/float64(samples+steady)))
 	if mean > 0 && rate > 0 {
-		s.trust = max(0.25, min(4, s.trust*math.Pow(float64(rate)/mean, part)))
+		// A window that ends with its samples is the shorter the sooner they came: it counts by those
+		// that were to be expected in it.
+		n := float64(samples) * mean / float64(rate)
+		part := min(mostPart, n/(s.samples+n))
+		s.trust = max(0.25, min(4, s.trust*(1+part*(float64(rate)/mean-1))))
+		s.samples = min(s.samples+n, steady)
 	}
 	s.since, s.bits, s.cnps = now, 0, 0
 	return true

@@ -3,6 +3,7 @@
 package flowcontrol
 
 import (
+	"math"
 	"net/netip"
 	"time"
 
@@ -59,7 +60,8 @@ type origin struct {
 	samples uint32 // that they are of; counted packets are countedAs
 	since   int64  // begin of the window, a packet's own time; 0: nothing is measured
 	rate    uint64 // bit/s, of the flow while it is not slowed; 0: not known
-	windows uint32 // that it is the mean of, up to rateWindows
+	long    part   // of its windows, by which the rate goes
+	latest  part   // of the latest ones alone
 
 	until    int64 // it is slowed until then; 0: it is not
 	asked    uint64
@@ -197,19 +199,22 @@ func delist[K comparable](lists map[K]*origin, k K, f *origin, list int) {
 }
 
 // A window of measurement ends once it has enough samples, at the latest after longestWindow; the
-// relative error of one is 1 ÷ √samples. A flow's rate is the mean of its latest windows.
+// relative error of one is 1 ÷ √samples. A flow's rate is of many windows, so that its error is small,
+// until the latest ones alone, whose error is 9 %, show that it has changed.
 const (
 	shortestWindow = 5 * time.Millisecond
 	longestWindow  = 500 * time.Millisecond
 	enoughSamples  = 16
-	rateWindows    = 8
+	rateWindows    = 64
+	latestWindows  = 8
+	changed        = 4 // part of the rate by which the latest windows differ after a change
 
 	countedAs = 1 << 20 // samples, whose error does not matter
 )
 
 // measureSeen measures the rate at which a flow arrives, where its samples suffice. A window begins
-// and ends with a sample, and its length is the shorter the sooner that came: so one sample of n
-// is left out, or few samples would read as a rate that is too high. The times are those at which
+// and ends with a sample, and is the shorter the sooner those came: the mean of the rates of many
+// would be too high, so each counts by its length. The times are those at which
 // the switch had the samples, where it reports them: on a busy machine they wait for the CPU, and
 // come many at once.
 func (c *core) measureSeen(now int64, f *origin) {
@@ -237,15 +242,10 @@ func (c *core) measureSeen(now int64, f *origin) {
 		return
 	}
 	rate := f.octets * 8 * uint64(time.Second) / uint64(span)
-	n := f.samples
-	if n > 1 && n < countedAs {
-		rate -= rate / uint64(n)
-	}
 	switch {
 	case f.until == 0:
-		f.windows = min(f.windows+1, rateWindows)
-		f.rate = uint64(int64(f.rate) + (int64(rate)-int64(f.rate))/int64(f.windows))
-	case !f.steer.Measured(now, rate, n):
+		f.average(float64(f.octets), float64(span))
+	case !f.steer.Measured(now, rate, f.samples):
 		return // too soon after the last one: the window goes on
 	}
 	f.octets, f.samples, f.since = 0, 0, at
@@ -254,6 +254,27 @@ func (c *core) measureSeen(now int64, f *origin) {
 			c.counters.CNPNotFollowing++
 		}
 	}
+}
+
+// part has the octets of windows of measurement and their time in ns, of which older ones count less.
+type part struct{ octets, span float64 }
+
+// add takes a window, as one of n that count.
+func (p *part) add(octets, span, n float64) {
+	p.octets, p.span = p.octets*(1-1/n)+octets, p.span*(1-1/n)+span
+}
+
+// rate returns the mean rate in bit/s.
+func (p *part) rate() float64 { return p.octets * 8 * float64(time.Second) / p.span }
+
+// average takes a window of the flow while it is not slowed.
+func (f *origin) average(octets, span float64) {
+	f.latest.add(octets, span, latestWindows)
+	f.long.add(octets, span, rateWindows)
+	if rate, latest := f.long.rate(), f.latest.rate(); math.Abs(latest-rate) > rate/changed {
+		f.long = f.latest
+	}
+	f.rate = uint64(f.long.rate())
 }
 
 // eachSeen calls a function with each flow of a target that is slowed or had a packet lately, of
