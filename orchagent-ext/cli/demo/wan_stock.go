@@ -18,11 +18,11 @@ import (
 // ASIC of today: no flow's queue is watched there, and no single flow is held.
 const wanStockASIC = "# an ASIC of today\nrule_ms=15\nsamples=10000\ncounters_ms=50\n"
 
-// A wanStockPart is one half of the scenario: it adds its figures.
+// A wanStockPart is one part of the scenario: it adds its figures.
 type wanStockPart func(w *wanStock, ctx context.Context, to *wanStockFigures) error
 
 // wanStockParts are run in this order, on one network.
-var wanStockParts = []wanStockPart{(*wanStock).source}
+var wanStockParts = []wanStockPart{(*wanStock).name, (*wanStock).path, (*wanStock).source}
 
 // wanStock is the network of the scenario.
 type wanStock struct {
@@ -61,6 +61,10 @@ type wanStockReport struct {
 
 // wanStockFigures are the figures of the scenario as JSON.
 type wanStockFigures struct {
+	// Named: method sampled finds the flows that fill a queue, ms
+	Named *namedFigures `json:"named_ms"`
+	// WAN: Rate Advice over the path, by the number of flows
+	WAN map[string]*pathFigures `json:"wan"`
 	// Source: senders slowed by CNPs of the gateway that serves them
 	Source *sourceFigures `json:"source"`
 }
@@ -70,6 +74,12 @@ func (r *wanStockReport) write(folder string) error { return merge(folder, r) }
 
 // print shows the figures to people.
 func (r *wanStockReport) print(w io.Writer) error {
+	if err := r.WANStock.Named.print(w); err != nil {
+		return err
+	}
+	if err := printPaths(w, r.WANStock.WAN); err != nil {
+		return err
+	}
 	return r.WANStock.Source.print(w)
 }
 
@@ -82,6 +92,8 @@ func (r *wanStockReport) judge() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
+	r.WANStock.Named.judge(r.full, check)
+	judgePaths(r.WANStock.WAN, r.full, check)
 	r.WANStock.Source.judge(r.full, check)
 	return errors.Join(errs...)
 }
