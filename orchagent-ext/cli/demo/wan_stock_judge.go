@@ -115,6 +115,8 @@ type namedFigures struct {
 	Names int     `json:"names"`
 	// Unnamed elephants count as named at the end of the longest event.
 	Unnamed int `json:"unnamed"`
+	// Short: elephants that never had more than the mark, since the machine had no CPU for the sender
+	Short int `json:"left_out_n"`
 	// Early were named before they had more than the mark: they count with 0 ms.
 	Early int `json:"early"`
 	// Samples of the port a second, while elephants send
@@ -138,9 +140,14 @@ func (j *namedJudge) figures() (f namedFigures) {
 	f.Samples = j.offered() / pathSampling
 	var times []int64
 	for _, qp := range slices.Concat(j.pairs...) {
+		passed, at := up[qp], named[qp]
+		if len(passed) == 0 {
+			f.Short++
+			continue
+		}
 		f.N++
-		switch passed, at := up[qp], named[qp]; {
-		case len(passed) == 0 || len(at) == 0:
+		switch {
+		case len(at) == 0:
 			f.Unnamed++
 			times = append(times, int64(namedLongest))
 		case at[0] < passed[0]:
@@ -181,7 +188,7 @@ func medianNamed(all []namedFigures) *namedFigures {
 		Wrong: of(func(f namedFigures) float64 { return f.Wrong }), Samples: of(func(f namedFigures) float64 { return f.Samples }),
 	}
 	for _, one := range all {
-		f.N, f.Names, f.Unnamed, f.Early = f.N+one.N, f.Names+one.Names, f.Unnamed+one.Unnamed, f.Early+one.Early
+		f.N, f.Names, f.Unnamed, f.Early, f.Short = f.N+one.N, f.Names+one.Names, f.Unnamed+one.Unnamed, f.Early+one.Early, f.Short+one.Short
 	}
 	return f
 }

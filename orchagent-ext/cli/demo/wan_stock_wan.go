@@ -39,12 +39,12 @@ var pathCounts = []int{2, 32}
 
 // An egress is the configuration of gateway 2 in a run.
 type egress struct {
-	exact bool // as a switch that watches flows
-	high  int  // high-water mark of a flow, octets
-	low   int
+	exact     bool // as a switch that watches flows
+	four      bool // flows of IPv4
+	high, low int  // marks of a flow, octets
 }
 
-// path measures Rate Advice over the path.
+// path measures Rate Advice over the path: the medians of both methods, and one run with IPv4.
 func (w *wanStock) path(ctx context.Context, to *wanStockFigures) error {
 	to.WAN = map[string]*pathFigures{}
 	runs := 1
@@ -55,15 +55,16 @@ func (w *wanStock) path(ctx context.Context, to *wanStockFigures) error {
 		f := &pathFigures{}
 		to.WAN[strconv.Itoa(n)] = f
 		for _, m := range []struct {
-			exact bool
-			to    *pathRun
-		}{{true, &f.Exact}, {false, &f.pathRun}} {
+			egress
+			runs int
+			to   *pathRun
+		}{{egress{exact: true}, runs, &f.Exact}, {egress{}, runs, &f.pathRun}, {egress{four: true}, 1, &f.IPv4}} {
 			var all []pathRun
-			for i := range runs {
-				w.say("run %d of %d: Rate Advice to %d flows, method %s", i+1, runs, n, methodOf(m.exact))
-				one, err := w.overload(ctx, n, m.exact)
+			for i := range m.runs {
+				w.say("run %d of %d: Rate Advice to %d flows, %v", i+1, m.runs, n, m.egress)
+				one, err := w.overload(ctx, n, m.egress)
 				if err != nil {
-					return fmt.Errorf("Rate Advice to %d flows, method %s: %w", n, methodOf(m.exact), err)
+					return fmt.Errorf("Rate Advice to %d flows, %v: %w", n, m.egress, err)
 				}
 				all = append(all, one)
 			}
@@ -76,17 +77,25 @@ func (w *wanStock) path(ctx context.Context, to *wanStockFigures) error {
 	return nil
 }
 
-// methodOf returns the name of the method of the threshold.
-func methodOf(exact bool) string {
-	if exact {
+// String returns the method of the threshold, and the family.
+func (e egress) String() string {
+	if e.four {
+		return e.method() + " with IPv4"
+	}
+	return e.method()
+}
+
+// method returns the name of the method of the threshold.
+func (e egress) method() string {
+	if e.exact {
 		return "exact"
 	}
 	return "sampled"
 }
 
 // overload sends flows to the egress of gateway 2 once.
-func (w *wanStock) overload(ctx context.Context, flows int, exact bool) (r pathRun, err error) {
-	e := egress{exact: exact, high: pathHigh / flows, low: pathLow / flows}
+func (w *wanStock) overload(ctx context.Context, flows int, e egress) (r pathRun, err error) {
+	e.high, e.low = pathHigh/flows, pathLow/flows
 	p, ctx, err := w.congested(ctx, e)
 	defer func() { err = errors.Join(err, p.close()) }()
 	if err != nil {
@@ -95,7 +104,11 @@ func (w *wanStock) overload(ctx context.Context, flows int, exact bool) (r pathR
 	a := w.pathAdapter()
 	a.Obey.Advice = true
 	for i := range uint32(flows) {
-		a.Flows = append(a.Flows, pathFlow(pathQP+i, pathOffered*1_000_000/uint64(flows)))
+		f := pathFlow(pathQP+i, pathOffered*1_000_000/uint64(flows))
+		if e.four {
+			f.Src, f.Dst, f.Label = fabric.HostA4.Addr(), fabric.HostB4.Addr(), 0
+		}
+		a.Flows = append(a.Flows, f)
 	}
 	t, err := (&playing{
 		senders: []sending{{w.Sender, a}}, receivers: []*fabric.Interface{w.Receiver}, qps: qps(pathQP, flows), answers: answersOf(a.Flows),
@@ -110,7 +123,7 @@ func (w *wanStock) overload(ctx context.Context, flows int, exact bool) (r pathR
 	for _, s := range t.depths.samples[0] {
 		r.Deepest = max(r.Deepest, float64(s.octets))
 	}
-	if !exact {
+	if !e.exact {
 		r.Samples = float64(t.sent[0].Packets) / w.span.Seconds() / pathSampling
 	}
 	return r, nil
@@ -119,7 +132,7 @@ func (w *wanStock) overload(ctx context.Context, flows int, exact bool) (r pathR
 // congested starts gateway 2 with its slow egress.
 func (w *wanStock) congested(ctx context.Context, e egress) (*plane, context.Context, error) {
 	site := site{
-		node: w.Gateways[1], log: "sluiced-wan-stock-" + methodOf(e.exact) + ".log", rows: w.congestedRows(e),
+		node: w.Gateways[1], log: "sluiced-wan-stock-" + e.method() + ".log", rows: w.congestedRows(e),
 		profile: []string{"SLUICE_QUEUES=8", fmt.Sprintf("SLUICE_QUEUE_BYTES=%d", pathQueue),
 			fmt.Sprintf("SLUICE_QUEUE_RATE=%d,%s=%d", pathLink, w.Host[1].Name, pathMbps)},
 	}
@@ -128,7 +141,7 @@ func (w *wanStock) congested(ctx context.Context, e egress) (*plane, context.Con
 	}
 	p, ctx, err := startPlane(ctx, w.c, filepath.Join(w.folder, fmt.Sprint("congested", time.Now().UnixNano())), site)
 	for _, want := range [][4]string{
-		{"SLUICE_CAPABILITY", "switch", "threshold_method", methodOf(e.exact)},
+		{"SLUICE_CAPABILITY", "switch", "threshold_method", e.method()},
 		{"SLUICE_STATE", "global", "rate_advice", "active"},
 	} {
 		if err == nil {
@@ -150,11 +163,12 @@ func (w *wanStock) congestedRows(e egress) []sonicdb.Change {
 		slow, up,
 		set("SLUICE_PORT", w.Host[1].Name, map[string]string{"role": "edge", "threshold": "wan"}),
 		set("SLUICE_PORT", w.Between[1].Name, map[string]string{"role": "fabric"}),
-		set("SLUICE", "global", map[string]string{"admin_state": "enabled", "router_id_v6": fabric.WANRouters[1].String()}),
+		set("SLUICE", "global", map[string]string{"admin_state": "enabled", "router_id_v6": fabric.WANRouters[1].String(), "router_id": fabric.WANRouters4[1].String()}),
 		set("SLUICE_THRESHOLD", "wan", threshold),
 		set("SLUICE_RATE_ADVICE", "global", map[string]string{"admin_state": "enabled", "target_bytes": fmt.Sprint(pathTarget), "target_delay_us": "1000000",
 			"lifetime_intervals": fmt.Sprint(int(wanLifetime / wanInterval)), "min_rate_mbps": fmt.Sprint(pathMinMbps), "rtt_us": fmt.Sprint(wanRTT.Microseconds())}),
 		set("SLUICE_RATE_ADVICE_HOST", fabric.HostA.Masked().String(), map[string]string{"NULL": "NULL"}),
+		set("SLUICE_RATE_ADVICE_HOST", fabric.HostA4.Masked().String(), map[string]string{"NULL": "NULL"}),
 	}
 }
 

@@ -24,6 +24,7 @@ type pathFigures struct {
 	pathRun
 	OverExact float64 `json:"deepest_over_exact"` // the deepest queue ÷ that by method exact
 	Exact     pathRun `json:"exact"`
+	IPv4      pathRun `json:"ipv4"` // by method sampled
 }
 
 // medianPath returns the medians of runs.
@@ -44,10 +45,10 @@ func printPaths(w io.Writer, all map[string]*pathFigures) error {
 	for _, n := range pathCounts {
 		f := all[strconv.Itoa(n)]
 		for _, m := range []struct {
-			name string
-			of   *pathRun
-		}{{methodOf(true), &f.Exact}, {methodOf(false), &f.pathRun}} {
-			fmt.Fprintf(table, "%d\t%s\t%.1f %%\t%.0f\t%.0f kB\t%.0f\t%.0f\t\n", n, m.name, 100*m.of.Goodput, m.of.Drops, m.of.Deepest/1000, m.of.Advice, m.of.Samples)
+			egress
+			of *pathRun
+		}{{egress{exact: true}, &f.Exact}, {egress{}, &f.pathRun}, {egress{four: true}, &f.IPv4}} {
+			fmt.Fprintf(table, "%d\t%v\t%.1f %%\t%.0f\t%.0f kB\t%.0f\t%.0f\t\n", n, m.egress, 100*m.of.Goodput, m.of.Drops, m.of.Deepest/1000, m.of.Advice, m.of.Samples)
 		}
 	}
 	return table.Flush()
@@ -57,9 +58,10 @@ func printPaths(w io.Writer, all map[string]*pathFigures) error {
 func judgePaths(all map[string]*pathFigures, full bool, check func(ok bool, format string, args ...any)) {
 	for _, n := range pathCounts {
 		f := all[strconv.Itoa(n)]
-		check(f.Advice > 0, "%d flows: no advice reached the sender", n)
+		check(f.Advice > 0 && f.IPv4.Advice > 0, "%d flows: no advice reached the sender", n)
 		check(!full || f.Goodput >= 0.95, "%d flows: goodput is %.1f %%: want at least 95 %%", n, 100*f.Goodput)
 		check(!full || f.Drops == 0, "%d flows: %.0f packets were dropped: want 0", n, f.Drops)
+		check(!full || f.IPv4.Goodput >= 0.95 && f.IPv4.Drops == 0, "%d flows of IPv4: goodput is %.1f %%, and %.0f packets were dropped: want at least 95 %% and 0", n, 100*f.IPv4.Goodput, f.IPv4.Drops)
 		check(!full || f.OverExact <= 1.3, "%d flows: the deepest queue is %.2f times that by method exact: want at most 1.3", n, f.OverExact)
 	}
 }

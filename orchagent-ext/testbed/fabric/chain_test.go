@@ -99,8 +99,11 @@ func TestWANCarriesPacketsBetweenHostsAndRouters(t *testing.T) {
 	fabrictest.Check(t, err)
 	udp(t, w.Sender, w.Receiver, fabric.HostB.Addr())
 	udp(t, w.Receiver, w.Sender, fabric.HostA.Addr())
-	for i, router := range fabric.WANRouters {
-		udp(t, w.Between[1-i], w.Between[i], router)
+	udp(t, w.Sender, w.Receiver, fabric.HostB4.Addr())
+	udp(t, w.Receiver, w.Sender, fabric.HostA4.Addr())
+	for i := range fabric.WANRouters {
+		udp(t, w.Between[1-i], w.Between[i], fabric.WANRouters[i])
+		udp(t, w.Between[1-i], w.Between[i], fabric.WANRouters4[i])
 	}
 	udp(t, w.Receiver, w.Between[0], fabric.WANRouters[0])
 }

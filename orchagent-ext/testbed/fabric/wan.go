@@ -21,10 +21,13 @@ type WAN struct {
 	Delay            *Delay
 }
 
-// WANRouters are the router ids of the gateways.
-var WANRouters = [2]netip.Addr{netip.MustParseAddr("2001:db8:ff::1"), netip.MustParseAddr("2001:db8:ff::2")}
+// WANRouters are the router ids of the gateways, WANRouters4 those of IPv4.
+var (
+	WANRouters  = [2]netip.Addr{netip.MustParseAddr("2001:db8:ff::1"), netip.MustParseAddr("2001:db8:ff::2")}
+	WANRouters4 = [2]netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")}
+)
 
-// WAN builds the network, with a delay each way; its routes are for IPv6.
+// WAN builds the network, with a delay each way; its routes are for IPv6 and IPv4.
 func (f *Fabric) WAN(delay time.Duration) (*WAN, error) {
 	w := &WAN{}
 	var err error
@@ -42,15 +45,28 @@ func (f *Fabric) WAN(delay time.Duration) (*WAN, error) {
 	if w.Between[0], w.Between[1], w.Delay, err = f.DelayedLink(w.Gateways[0], "Ethernet4", w.Gateways[1], "Ethernet4", delay); err != nil {
 		return nil, err
 	}
-	for i, far := range []netip.Prefix{HostB, HostA} {
-		up := w.Between[i]
-		for _, to := range []netip.Prefix{far.Masked(), netip.PrefixFrom(WANRouters[1-i], 128)} {
-			if err := w.Gateways[i].Route(to, Hop{Via: up.peer.LinkLocal, Out: up}); err != nil {
+	var link4 [2]netip.Addr
+	for i, up := range w.Between {
+		link4[i] = netip.AddrFrom4([4]byte{10, 1, 0, byte(i)})
+		if err := up.Address(netip.PrefixFrom(link4[i], 31)); err != nil {
+			return nil, err
+		}
+	}
+	far, far4 := [2]netip.Prefix{HostB, HostA}, [2]netip.Prefix{HostB4, HostA4}
+	for i, up := range w.Between {
+		via := map[netip.Prefix]netip.Addr{
+			far[i].Masked(): up.peer.LinkLocal, netip.PrefixFrom(WANRouters[1-i], 128): up.peer.LinkLocal,
+			far4[i].Masked(): link4[1-i], netip.PrefixFrom(WANRouters4[1-i], 32): link4[1-i],
+		}
+		for to, next := range via {
+			if err := w.Gateways[i].Route(to, Hop{Via: next, Out: up}); err != nil {
 				return nil, err
 			}
 		}
-		if err := w.Gateways[i].Loopback(netip.PrefixFrom(WANRouters[i], 128)); err != nil {
-			return nil, err
+		for _, own := range []netip.Prefix{netip.PrefixFrom(WANRouters[i], 128), netip.PrefixFrom(WANRouters4[i], 32)} {
+			if err := w.Gateways[i].Loopback(own); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, n := range f.nodes {
