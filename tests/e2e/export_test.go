@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,61 @@ func TestCopiesAreNoSamples(t *testing.T) {
 	if len(packets) != 1 || packets[0x999] == 0 {
 		t.Errorf("packets by queue pair: %v, want only those that came when every packet was looked at", packets)
 	}
+}
+
+// TestExportIsEncryptedAndAuthenticated: collectors that ask for TLS and DTLS get every record, with a
+// certificate of the switch; one whose certificate is of another authority gets none, and is named.
+//
+//conformance:draft-lin/security draft-lin/encryption
+func TestExportIsEncryptedAndAuthenticated(t *testing.T) {
+	l := newLeaf(t)
+	ca, other := ipfixtest.NewAuthority(t), ipfixtest.NewAuthority(t)
+	cert, key, _ := ca.Sign(t, "exporter")
+	collectors := map[string]*ipfixtest.Collector{}
+	for _, c := range []struct {
+		name, transport string
+		by              *ipfixtest.Authority
+	}{{"tls", "tls", ca}, {"dtls", "dtls", ca}, {"stranger", "tls", other}} {
+		_, _, pair := c.by.Sign(t, "collector")
+		err := l.Leaf.Do(func() error {
+			collectors[c.name] = ipfixtest.Listen(t, c.transport, "127.0.0.1:0", &ipfixtest.Security{Certificate: pair, Clients: ca.Pool})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		host, port, err := net.SplitHostPort(collectors[c.name].Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.set("SLUICE_IPFIX_COLLECTOR", c.name, "address", host, "port", port, "transport", c.transport, "ca_file", ca.File, "cert_file", cert, "key_file", key)
+	}
+	l.set("SLUICE_IPFIX", "global", "admin_state", "enabled")
+	l.start("--file-folder", filepath.Dir(ca.File))
+	l.awaitFields("SLUICE_STATE", "global", "state", "running")
+	if !l.exporting() {
+		t.Fatal("no object samples packets")
+	}
+	for _, name := range []string{"tls", "dtls"} {
+		l.awaitCounters("SLUICE_IPFIX_STATS", name, "connected", "true")
+	}
+	l.awaitCounters("SLUICE_IPFIX_STATS", "stranger", "connected", "false")
+	const flows = 64
+	l.send(l.sessions(1))
+	l.awaitCounters("SLUICE_STATS", "global", "cpu_roce", fmt.Sprint(flows))
+	l.stop()
+	for _, name := range []string{"tls", "dtls"} {
+		if n := len(collectors[name].WaitRecords(t, flows)); n != flows {
+			t.Errorf("%s: %d records of %d flows", name, n, flows)
+		}
+	}
+	collectors["stranger"].Look(func(sessions []*ipfixtest.Decoder) {
+		for _, s := range sessions {
+			if len(s.Records) > 0 {
+				t.Errorf("a collector of another authority got %d records", len(s.Records))
+			}
+		}
+	})
 }
 
 // TestSamplingRateIsWhatTheCPUBears: left out it is one of 256 packets of an ASIC, as for SONiC's
