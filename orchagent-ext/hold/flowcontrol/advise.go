@@ -168,6 +168,16 @@ func (b *backlogged) shares() (fair, most uint32) {
 	return uint32(octet * float64(b.octets) / float64(b.flows)), uint32(max(b.most, octet*float64(b.other)))
 }
 
+// queued are the octets of a flow that wait in its queue, without those in the hold that paces it: no
+// other flow waits for these.
+func (f *congested) queued() uint64 {
+	octets := f.Octets()
+	if f.advised.at == 0 {
+		return octets
+	}
+	return octets - min(f.advised.before.WaitingOctets, octets)
+}
+
 // backlog returns how the watched flows wait in the queue of a flow, not older than half
 // an interval.
 func (c *core) backlog(now int64, f *congested) backlogged {
@@ -177,17 +187,18 @@ func (c *core) backlog(now int64, f *congested) backlogged {
 	}
 	b = backlogged{at: now}
 	for _, other := range c.congested {
-		if other.queue != f.queue || other.Octets() == 0 {
+		octets := other.queued()
+		if other.queue != f.queue || octets == 0 {
 			continue
 		}
 		b.flows++
-		b.octets += other.Octets()
+		b.octets += octets
 		if a := &other.advised; a.at != 0 {
-			b.measured += other.Octets()
+			b.measured += octets
 			b.rate += a.rate
 			b.most = max(b.most, a.came)
 		} else {
-			b.other = max(b.other, other.Octets())
+			b.other = max(b.other, octets)
 		}
 	}
 	c.backlogs[f.queue] = b

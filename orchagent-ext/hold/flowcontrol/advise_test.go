@@ -147,6 +147,7 @@ type fluid struct {
 	*fake
 	rates   []float64 // octets a ms that each sender sends
 	queue   []float64
+	paced   []float64 // octets of each that wait in the hold that paces it
 	counted []float64
 	coming  [][]float64 // rates that are on their way to the senders, by ms
 	limit   float64     // octets a ms of the egress
@@ -165,6 +166,9 @@ type fluid struct {
 
 // fluidLifetime is for how long an advice holds at the senders, in ms: 3 intervals.
 const fluidLifetime = 30
+
+// fluidHold is the room of a hold that paces a flow, octets: as in the software switch.
+const fluidHold = 4_000_000
 
 // apart is how long after each other the senders begin, in ms: who comes first has all.
 const apart = 100
@@ -186,6 +190,7 @@ func newFluid(t *testing.T, flows, rtt int, mbps, offered float64, target uint64
 	}
 	x.queue, x.counted, x.left, x.heard = make([]float64, flows), make([]float64, flows), make([]float64, flows), make([]int, flows)
 	x.dropped = make([]float64, flows)
+	x.paced = make([]float64, flows)
 	x.coming = make([][]float64, rtt)
 	x.least = slices.Repeat([]uint32{math.MaxUint32}, flows)
 	return x
@@ -214,7 +219,11 @@ func (x *fluid) run(span int) {
 			}
 			x.counted[i] += r
 			if h, ok := x.holds[target{down1, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x100, Src: x.host(i), Dst: sink}}]; ok {
-				r = min(r, float64(h.rate)/8000) // the rest finds no room
+				waits := x.paced[i] + r
+				r = min(waits, float64(h.rate)/8000)
+				x.paced[i] = min(waits-r, fluidHold) // the rest finds no room
+			} else {
+				x.paced[i], r = 0, r+x.paced[i]
 			}
 			x.queue[i] += r
 			total += x.queue[i]
@@ -242,10 +251,14 @@ func (x *fluid) run(span int) {
 				x.queue[i] -= share
 				x.left[i] += share
 			}
-			is := uint64(math.Round(x.queue[i]))
+			is := uint64(math.Round(x.queue[i] + x.paced[i])) // as the switch counts it
 			x.depth[flowID{queue, uint64(i + 1)}] = is
 			x.counts(x.host(i), sink, 0x100, uint64(x.counted[i]))
 			x.dropsOf(x.host(i), sink, 0x100, uint64(x.dropped[i]))
+			at := target{down1, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x100, Src: x.host(i), Dst: sink}}
+			state := x.match[at]
+			state.WaitingOctets = uint64(math.Round(x.paced[i]))
+			x.match[at] = state
 			high := x.core.settings.Queues[queue].Threshold.High
 			if x.room != 0 {
 				high = min(high, uint64(x.room-total)) // as softsai has it
@@ -447,36 +460,68 @@ func TestSenderThatFollowsKeepsItsFairShare(t *testing.T) {
 }
 
 // TestSenderThatDefiesIsPacedByPolicy simulates the same with not_following=hold: the others
-// get their share, not only the permission to send it, until the sender follows.
+// get their share, not only the permission to send it, until the sender follows. What waits in the hold
+// that paces it, up to seconds of the port, is no queue of theirs.
 func TestSenderThatDefiesIsPacedByPolicy(t *testing.T) {
-	const mbps, flows = 400, 4
-	x := newFluid(t, flows, 20, mbps, mbps, 100_000)
-	x.core.settings.Advice.Hold = true
-	x.ignores, x.room = map[int]bool{0: true}, 2_000_000
-	x.run(flows*apart + 3000)
-	clear(x.left)
-	x.run(1000)
-	for i := 1; i < flows; i++ {
-		if got, want := x.left[i]/1000/125, 0.9*mbps/flows; got < want {
-			t.Errorf("sender %d got %.1f Mbit/s, want %.1f", i, got, want)
-		}
-	}
-	paced := func() (n int) {
-		for _, h := range x.holds {
-			if h.rate != sai.RateCount {
-				n++
+	const flows = 4
+	for _, mbps := range []float64{400, 20} {
+		x := newFluid(t, flows, 20, mbps, mbps, 100_000)
+		x.core.settings.Advice.Hold = true
+		x.ignores, x.room = map[int]bool{0: true}, 2_000_000
+		x.run(flows*apart + 3000)
+		x.least = slices.Repeat([]uint32{math.MaxUint32}, flows)
+		clear(x.left)
+		x.run(1000)
+		for i := 1; i < flows; i++ {
+			if got, want := x.left[i]/1000/125, 0.9*mbps/flows; got < want || float64(x.least[i]) < 0.8*mbps/flows {
+				t.Errorf("%v Mbit/s: sender %d got %.1f Mbit/s, told at least %d, want %.1f", mbps, i, got, x.least[i], want)
 			}
 		}
-		return n
+		paced := func() (n int) {
+			for _, h := range x.holds {
+				if h.rate != sai.RateCount {
+					n++
+				}
+			}
+			return n
+		}
+		if paced() != 1 {
+			t.Errorf("%v Mbit/s: %d flows are paced, want that of the one that does as it likes", mbps, paced())
+		}
+		x.ignores = nil
+		x.run(4000) // what waited has left
+		if paced() != 0 {
+			t.Errorf("%v Mbit/s: %d flows are paced though all follow", mbps, paced())
+		}
 	}
-	if paced() != 1 {
-		t.Errorf("%d flows are paced, want that of the one that does as it likes", paced())
+}
+
+// What waits in the hold that paces a flow is no part of the queue that others wait in: a flow
+// that fills the queue is congested beside megabytes there, and advised.
+func TestOctetsOfAPacedFlowAreNotTheQueues(t *testing.T) {
+	c := advising()
+	c.Advice.Hold = true
+	f := newFake(t, c)
+	a, b := source, source.Next()
+	for _, src := range []netip.Addr{a, b} {
+		f.core.pairs.add(Learned{Pair: Pair{src, sink, 0x99}, SrcQP: 0x42})
+		f.counts(src, sink, 0x99, 0)
 	}
-	x.ignores = nil
-	x.run(1000)
-	if paced() != 0 {
-		t.Errorf("%d flows are paced though all follow", paced())
+	at := target{down1, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x99, Src: a, Dst: sink}}
+	f.match[at] = sai.HoldState{WaitingOctets: 3_000_000 - 16_000}
+	f.depth[flowID{queue, 1}] = 3_000_000
+	f.fills(1, a, sink, 0x99, 3_000_000, sai.MarkHigh)
+	f.until(f.now + 20*ms)
+	f.takeTold()
+	f.depth[flowID{queue, 2}] = 150_000
+	f.fills(2, b, sink, 0x99, 150_000, sai.MarkHigh)
+	f.until(f.now + 20*ms)
+	for _, told := range f.takeTold() {
+		if told.packet.Kind == notify.KindRateAdvice && told.packet.Envelope.Dst == b {
+			return
+		}
 	}
+	t.Error("a flow that fills the queue beside a paced one is not advised")
 }
 
 func TestAdviceAllocatesNothing(t *testing.T) {

@@ -134,7 +134,7 @@ func (q filling) without(one filling) filling {
 // weigh adds the flow's octets to those that fill its queue.
 func (c *core) weigh(f *congested) {
 	if f.Congested() && !f.said && !f.gatewayTold {
-		c.fills(f, filling{1, f.Octets()})
+		c.fills(f, filling{1, f.queued()})
 	} else {
 		c.fills(f, filling{})
 	}
