@@ -69,7 +69,7 @@ const (
 
 	// Threads that may run Go besides those of Go's default. Where a busy machine preempts
 	// one while it runs Go, flow control can go on with another.
-	moreThreads = 2
+	moreThreads = 6
 )
 
 // New returns the flow-control task of a switch. events is the eventfd of
