@@ -209,7 +209,7 @@ bench: deps build build/softflowd ## measure against the bars; writes build/benc
 	go run ./tests/bench
 
 rough: build ## run in rough weather, as root: bursts, weights, churn, busy CPUs (some 12 minutes); writes build/rough/report.json
-	go run ./tests/rough
+	go run -trimpath -buildvcs=false ./tests/rough
 
 sim: ## simulate 1024 hosts with and without Sluice, compare with theory (some 5 minutes); writes build/sim/report.json
 	@make -s deps DEPS=chromium

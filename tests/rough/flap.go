@@ -69,6 +69,7 @@ func flap(ctx context.Context, st *stage) (r *result, err error) {
 	if err = errors.Join(err, stopErr, farErr); err != nil {
 		return nil, err
 	}
+	p.where(ctx)
 	r = weigh(all)
 	recovered, after, late := recoveries(all, downs, near, far)
 	full, err := p.leaf.Notified(ctx, "pfcm", "hold_queue_full")

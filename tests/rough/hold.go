@@ -136,6 +136,9 @@ func threeHops(ctx context.Context, st *stage) (r *result, err error) {
 	if err != nil {
 		return nil, err
 	}
+	for i, s := range c.switches {
+		where(ctx, []string{"edge", "aggregation", "core"}[i], s, c.Ports[i]...)
+	}
 	r = weigh(all)
 	r.bars = []bar{lossless, inOrder, unharmed}
 	return r, errors.Join(c.switches[0].Held(ctx, "pfcm"), c.switches[1].Held(ctx, "pfcm"))
@@ -151,6 +154,7 @@ func (p *pair) hold(ctx context.Context, streams []*stream, advice *fabric.Inter
 	if err != nil {
 		return nil, err
 	}
+	p.where(ctx)
 	return weigh(all), nil
 }
 
@@ -193,17 +197,7 @@ func halfIgnore(ctx context.Context, st *stage) (r *result, err error) {
 }
 
 // advises lets the spine send Rate Advice to the hosts of the leaf.
-func advises(ctx context.Context, p *pair) error {
-	err := errors.Join(
-		p.spine.Set(ctx, "SLUICE", "global", "router_id", spineRouter.Addr().String(), "router_id_v6", spineRouter6.Addr().String()),
-		p.spine.Set(ctx, "SLUICE_RATE_ADVICE", "global", "admin_state", "enabled", "destination_qp", "copy", "target_bytes", fmt.Sprint(2*markOctets), "target_delay_us", "1000000"),
-		p.spine.Set(ctx, "SLUICE_RATE_ADVICE_HOST", fabric.HostA.Masked().String(), "NULL", "NULL"),
-		p.spine.Set(ctx, "SLUICE_RATE_ADVICE_HOST", fabric.HostA4.Masked().String(), "NULL", "NULL"))
-	if err == nil {
-		err = p.spine.Await(ctx, "SLUICE_STATE", "global", "rate_advice", "active")
-	}
-	return err
-}
+func advises(ctx context.Context, p *pair) error { return advise(ctx, p) }
 
 // Router ids of a pair.
 var (

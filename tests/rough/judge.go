@@ -16,15 +16,18 @@ type arrivals struct {
 	reordered int // after one of the flow with a later PSN
 	twice     int // with a PSN that had come
 	relabeled int // with another label than the packet before
+	hasty     int // of those the ones that were sent less than a pause after it
 	tooLong   int // late ones that were under way longer than any path takes: the machine held them up
 }
 
 // judgeOrder follows each flow's PSNs. A packet that is late counts as reordered if it was under
-// way for at most limit: idle_us promises order to no packet that takes longer.
+// way for at most limit: idle_us promises order to no packet that takes longer. A label that changes after
+// a shorter pause of its flow is hasty.
 func judgeOrder(frames []fabric.Frame, limit time.Duration) (a arrivals) {
 	type state struct {
 		next  uint32
 		label uint32
+		sent  time.Time // of the packet with the highest PSN
 		seen  map[uint32]bool
 	}
 	flows := map[uint32]*state{}
@@ -36,7 +39,7 @@ func judgeOrder(frames []fabric.Frame, limit time.Duration) (a arrivals) {
 		a.packets++
 		s := flows[p.qp]
 		if s == nil {
-			s = &state{label: p.label, seen: map[uint32]bool{}}
+			s = &state{label: p.label, sent: p.sent, seen: map[uint32]bool{}}
 			flows[p.qp] = s
 		}
 		switch {
@@ -49,6 +52,12 @@ func judgeOrder(frames []fabric.Frame, limit time.Duration) (a arrivals) {
 		}
 		if s.label != p.label {
 			a.relabeled++
+			if p.psn >= s.next && p.sent.Sub(s.sent) < limit {
+				a.hasty++
+			}
+		}
+		if p.psn >= s.next {
+			s.sent = p.sent
 		}
 		s.seen[p.psn], s.label, s.next = true, p.label, max(s.next, p.psn+1)
 	}

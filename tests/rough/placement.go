@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,9 @@ type burstLoad struct {
 	uplinks       int
 	weights       []int // of uplinks; nil: equal
 	equal         int   // flows of one size; 0: 64 flows whose sizes follow Zipf's law
+	each          int   // packets of such a flow in a burst; 0: 6
+	sampling      int   // one packet of so many is sampled; 0: 4
+	waited        *int  // most flows that waited for a pause at once; nil: it is not asked
 	apart         bool  // each flow bursts at a moment of its own: they never pause together
 	hogs          bool  // every CPU is busy, and paths are alike: delays would be those of the machine
 }
@@ -43,7 +47,7 @@ func placed(name, about string, short bool, l burstLoad) scenario {
 	return scenario{name: name, about: about, short: short, run: func(ctx context.Context, st *stage) (*result, error) {
 		r, err := l.run(ctx, st)
 		if r != nil {
-			r.bars = []bar{inOrder, even}
+			r.bars = []bar{inOrder, patient, even}
 		}
 		return r, err
 	}}
@@ -62,7 +66,7 @@ func hogs(ctx context.Context, st *stage) (*result, error) {
 // packets are those of each flow in a burst.
 func (l *burstLoad) packets() (all []int) {
 	for range l.equal {
-		all = append(all, 6)
+		all = append(all, cmp.Or(l.each, 6))
 	}
 	for rank := 0; l.equal == 0 && rank < 64; rank++ {
 		all = append(all, max(2, 120/(rank+1)))
@@ -90,20 +94,20 @@ type leafSpine struct {
 
 // buildLeafSpine builds the network, and starts placement. Close it in the end, after an error,
 // too.
-func (st *stage) buildLeafSpine(ctx context.Context, uplinks int, delayed bool, weights []int) (n *leafSpine, err error) {
+func (st *stage) buildLeafSpine(ctx context.Context, l burstLoad, delayed bool) (n *leafSpine, err error) {
 	n = &leafSpine{Site: &site.Site{}}
 	if n.fabric, err = fabric.New(); err != nil {
 		return n, err
 	}
-	delays := make([]time.Duration, uplinks)
-	for i := 1; delayed && i < uplinks; i += 2 {
+	delays := make([]time.Duration, l.uplinks)
+	for i := 1; delayed && i < l.uplinks; i += 2 {
 		delays[i] = slowPath
 	}
 	if n.LeafSpine, err = n.fabric.LeafSpineOf(delays...); err != nil {
 		return n, err
 	}
-	if weights != nil {
-		if err := n.Weigh(weights...); err != nil {
+	if l.weights != nil {
+		if err := n.Weigh(l.weights...); err != nil {
 			return n, err
 		}
 	}
@@ -120,7 +124,7 @@ func (st *stage) buildLeafSpine(ctx context.Context, uplinks int, delayed bool, 
 	if err := n.Await(ctx, "SLUICE_STATE", "global", "flow_label", "active"); err != nil {
 		return n, err
 	}
-	err = n.Set(ctx, "SLUICE_PLACEMENT", "global", "admin_state", "enabled", "idle_us", fmt.Sprint(idleAfter.Microseconds()), "sampling_rate", "4")
+	err = n.Set(ctx, "SLUICE_PLACEMENT", "global", "admin_state", "enabled", "idle_us", fmt.Sprint(idleAfter.Microseconds()), "sampling_rate", fmt.Sprint(cmp.Or(l.sampling, 4)))
 	if err == nil {
 		err = n.Await(ctx, "SLUICE_STATE", "global", "placement", "active")
 	}
@@ -160,7 +164,7 @@ func (n *leafSpine) newFlows(first uint32, count int) (all []*flow) {
 }
 
 func (l *burstLoad) run(ctx context.Context, st *stage) (r *result, err error) {
-	n, err := st.buildLeafSpine(ctx, l.uplinks, !l.hogs, l.weights)
+	n, err := st.buildLeafSpine(ctx, *l, !l.hogs)
 	defer func() { err = errors.Join(err, n.close()) }()
 	if err != nil {
 		return nil, err
@@ -234,6 +238,13 @@ func (l *burstLoad) bursts(ctx context.Context, st *stage, n *leafSpine, g *gene
 		if err != nil {
 			return nil, err
 		}
+		if l.waited != nil {
+			sums, err := n.Sum(ctx, "SLUICE_PLACEMENT_GROUP", "waiting")
+			if err != nil {
+				return nil, err
+			}
+			*l.waited = max(*l.waited, sums["waiting"])
+		}
 		at := time.Since(begin)
 		marks = append(marks, mark{at, append([]uint64(nil), g.octets...), paths})
 		if at >= end && !st.short {
@@ -258,7 +269,7 @@ func (n *leafSpine) outcome(ctx context.Context, g *generator, frames []fabric.F
 		return nil, err
 	}
 	moves, waiting, drops := sums["moves"], sums["waiting"], g.sent-order.packets+order.twice
-	return &result{Reordered: &order.reordered, TooLong: &order.tooLong, Drops: &drops, WorstOverMean: &worst.worst, Floor: &worst.floor, Moves: &moves, Waiting: &waiting, Windows: judged}, nil
+	return &result{Reordered: &order.reordered, Hasty: &order.hasty, TooLong: &order.tooLong, Drops: &drops, WorstOverMean: &worst.worst, Floor: &worst.floor, Moves: &moves, Waiting: &waiting, Windows: judged}, nil
 }
 
 // hogCPUs makes every CPU busy with processes of ordinary priority. stop ends them.
@@ -293,7 +304,7 @@ const (
 // churn keeps flows alive, each replaced after some packets. Flows end before they pause, so
 // their spread is reported; their order has a bar.
 func churn(ctx context.Context, st *stage) (r *result, err error) {
-	n, err := st.buildLeafSpine(ctx, 4, true, nil)
+	n, err := st.buildLeafSpine(ctx, burstLoad{uplinks: 4}, true)
 	defer func() { err = errors.Join(err, n.close()) }()
 	if err != nil {
 		return nil, err

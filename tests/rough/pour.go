@@ -86,7 +86,9 @@ func (p *pour) listen(now time.Duration, frame []byte) {
 				break
 			}
 			if mbps, qp, ok := adviceOf(frame[:n]); ok && p.byID[qp] != nil {
-				p.byID[qp].advised = advised{float64(mbps), now + adviceLifetime}
+				s := p.byID[qp]
+				s.advised = advised{float64(mbps), now + adviceLifetime}
+				s.told = append(s.told, s.advised)
 			}
 		}
 	}
@@ -110,8 +112,9 @@ func (p *pour) close() (err error) {
 // A fate is the outcome of a stream's packets.
 type fate struct {
 	arrived   int
-	reordered int   // after one with a higher number
-	missing   []int // numbers
+	reordered int         // after one with a higher number
+	missing   []int       // numbers
+	times     []time.Time // of the arrivals
 }
 
 // fates follows the streams at their receivers.
@@ -134,6 +137,7 @@ func fates(streams []*stream, frames []fabric.Frame) map[*stream]*fate {
 		}
 		a.there[n] = true
 		a.arrived++
+		a.times = append(a.times, f.Time)
 		if n < a.next {
 			a.reordered++
 		}

@@ -25,6 +25,7 @@ type result struct {
 	Name          string   `json:"name"`
 	Lost          *int     `json:"lost,omitempty"`            // packets of held flows that did not arrive; where none is held, of all
 	Reordered     *int     `json:"reordered,omitempty"`       // packets that arrived after one with a later PSN
+	Hasty         *int     `json:"hasty,omitempty"`           // packets with another label than the one before, sent less than idle_us after it
 	TooLong       *int     `json:"too_long,omitempty"`        // of late packets those that were under way longer than idle_us: the machine held them up
 	Drops         *int     `json:"drops,omitempty"`           // packets of all flows that did not arrive
 	DropsAfter    *int     `json:"drops_after,omitempty"`     // of those that had passed a link that was up again: the rest is of outages
@@ -35,6 +36,9 @@ type result struct {
 	Waiting       *int     `json:"waiting,omitempty"` // flows that wait for a pause in the end
 	RecoveredMS   *float64 `json:"recovered_ms,omitempty"`
 	DrainedMS     *float64 `json:"drained_ms,omitempty"` // until holds that ended were empty
+	Told          *float64 `json:"told,omitempty"`       // least rate that a sender which follows was advised ÷ its fair share
+	Got           *float64 `json:"got,omitempty"`        // least rate that one of them got ÷ its fair share
+	Refused       *int     `json:"refused,omitempty"`    // holds that the switch had no room for
 	Windows       int      `json:"windows,omitempty"`    // that were judged
 	Seconds       float64  `json:"seconds"`
 	Bar           string   `json:"bar"`
@@ -63,7 +67,12 @@ var (
 	drains = bar{"drained_ms <= 2500", func(r *result) bool {
 		return r.DrainedMS != nil && *r.DrainedMS <= float64((endBar+quietTime).Milliseconds())
 	}}
-	even = bar{"worst_over_mean <= 1.05 * floor", func(r *result) bool {
+	patient     = bar{"hasty = 0", func(r *result) bool { return r.Hasty != nil && *r.Hasty == 0 }}
+	waits       = bar{"waiting > 0", func(r *result) bool { return r.Waiting != nil && *r.Waiting > 0 }}
+	noneRefused = bar{"refused = 0", func(r *result) bool { return r.Refused != nil && *r.Refused == 0 }}
+	toldFair    = bar{"told >= 0.8", func(r *result) bool { return r.Told != nil && *r.Told >= 0.8 }} // 5 Mbit/s less one, the unit of advice
+	gotFair     = bar{"got >= 0.9", func(r *result) bool { return r.Got != nil && *r.Got >= 0.9 }}
+	even        = bar{"worst_over_mean <= 1.05 * floor", func(r *result) bool {
 		return r.WorstOverMean != nil && r.Floor != nil && r.Windows > 0 && *r.WorstOverMean <= 1.05**r.Floor
 	}}
 )

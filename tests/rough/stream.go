@@ -47,6 +47,7 @@ type stream struct {
 	sent    []time.Time // by number
 	credit  float64     // octets that may be sent now
 	advised advised
+	told    []advised // all advice that it got
 }
 
 // advised is a rate that a stream follows.

@@ -107,6 +107,21 @@ func (s *Site) Set(ctx context.Context, table, key string, pairs ...string) erro
 	return s.config.Write(ctx, sonicdb.Change{Row: rows.Row{Table: table, Key: key, Fields: fields}})
 }
 
+// Speed sets the speed of a port in CONFIG_DB, in Mbit/s.
+func (s *Site) Speed(ctx context.Context, port *fabric.Interface, mbps int) error {
+	all, err := s.config.Read(ctx, "PORT")
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if r.Key == port.Name {
+			r.Fields["speed"] = fmt.Sprint(mbps)
+			return s.config.Write(ctx, sonicdb.Change{Row: r})
+		}
+	}
+	return fmt.Errorf("PORT|%s is not there", port.Name)
+}
+
 // Row reads a row of STATE_DB; nil: it is absent.
 func (s *Site) Row(ctx context.Context, table, key string) (map[string]string, error) {
 	all, err := s.State.Read(ctx, table)
