@@ -136,3 +136,51 @@ func TestRoundTripsToHostsAreMeasured(t *testing.T) {
 		return f["rtt_us"] == "1000" && strings.Contains(f["warnings"], "the farthest host that is measured, "+a.String())
 	})
 }
+
+// The round trip to a host is measured without any row of sampling beside connections that are busy:
+// far more packets pass than the switch gives to the CPU, and one of 16 is answered.
+func TestRoundTripsOfBusyConnectionsAreMeasured(t *testing.T) {
+	soakOnly(t)
+	const (
+		rate  = 5000 // packets a second, more than the switch gives to the CPU
+		every = 16   // of them is answered
+		lasts = 6 * time.Second
+	)
+	_, near, far := newWAN(t)
+	near.set("SLUICE_RATE_ADVICE", "global", "admin_state", "enabled")
+	near.set("SLUICE_RATE_ADVICE_HOST", fabric.HostB.Masked().String(), "NULL", "NULL")
+	startWAN(near, far, 1000, 1_000_000)
+	ctx, cancel := context.WithCancel(t.Context())
+	near.answer(ctx, near.B, false)
+	t.Cleanup(cancel)
+	s := near.sender(near.A)
+	frames := map[bool][]byte{}
+	for _, asks := range []bool{false, true} {
+		op := roce.RCSendMiddle
+		if asks {
+			op = roce.RCSendOnly
+		}
+		frames[asks] = near.across(near.A, true, connectedB, 0, op, nil)
+	}
+	begin, measured, samples := time.Now(), time.Duration(0), 0
+	for n := 0; time.Since(begin) < lasts; {
+		for ; n < int(min(time.Since(begin), lasts).Seconds()*rate); n++ {
+			f := frames[n%every == 0]
+			at := len(f) - 4 - 3 // of the BTH, octets 9 to 11
+			f[at], f[at+1], f[at+2] = byte(n>>16), byte(n>>8), byte(n)
+			near.put(s, f)
+		}
+		time.Sleep(time.Millisecond)
+		row := near.row("SLUICE_HOST", fabric.HostB.Addr().String())
+		if samples, _ = strconv.Atoi(row["samples"]); samples > 0 && measured == 0 {
+			measured = time.Since(begin)
+		}
+	}
+	row := near.row("SLUICE_HOST", fabric.HostB.Addr().String())
+	t.Logf("%d packets/s: first seen after %v, %d samples in %v, %s us by %s", rate, measured.Round(10*time.Millisecond), samples, lasts, row["rtt_us"], row["rtt_from"])
+	us, _ := strconv.ParseFloat(row["rtt_us"], 64)
+	if is := time.Duration(us * 1000); row["rtt_from"] != "answer" || is < 2*wanDelay || is > 3*wanDelay {
+		t.Errorf("the host is %v away by %q, and the delay is %v", is, row["rtt_from"], 2*wanDelay)
+	}
+	near.awaitFields("SLUICE_STATE", "global", "rtt_us", "32768")
+}
