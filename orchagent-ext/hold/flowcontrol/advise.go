@@ -3,6 +3,7 @@
 package flowcontrol
 
 import (
+	"math"
 	"net/netip"
 	"time"
 
@@ -126,10 +127,11 @@ func (c *core) measure(now int64, f *congested, octets uint64) (m congestion.Mea
 	}
 	left -= dropped
 	const mbps = 8 * 1000 // octets a ns
-	m.Rate, m.Came = uint32(left*mbps/uint64(now-a.last)), uint32(came*mbps/uint64(now-a.last))
+	rate := func(octets uint64) float64 { return float64(octets*mbps) / float64(now-a.last) }
+	m.Rate, m.Came = uint32(rate(left)), uint32(rate(came))
 	m.Depth, m.Lost = octets, lost > 0
-	a.rate += (float64(m.Rate) - a.rate) / smooth
-	a.came += (float64((came-min(dropped, came))*mbps/uint64(now-a.last)) - a.came) / smooth
+	a.rate += (rate(left) - a.rate) / smooth
+	a.came += (rate(came-min(dropped, came)) - a.came) / smooth
 	a.before, a.depth, a.last = state, octets, now
 	b := c.backlog(now, f)
 	m.Flows = max(b.flows, 1)
@@ -165,7 +167,7 @@ func (b *backlogged) shares() (fair, most uint32) {
 		return 0, 0
 	}
 	octet := b.rate / float64(b.measured)
-	return uint32(octet * float64(b.octets) / float64(b.flows)), uint32(max(b.most, octet*float64(b.other)))
+	return uint32(math.Round(octet * float64(b.octets) / float64(b.flows))), uint32(max(b.most, octet*float64(b.other)))
 }
 
 // queued are the octets of a flow that wait in its queue, without those in the hold that paces it: no
