@@ -374,12 +374,14 @@ func (l *learner) candidate(n uint32, kind uint8, psn uint32) (only uint32, weig
 					only = i - 1
 				}
 			case p.steady < wholeRun || (psn-p.high)&0xffffff-skew >= 1<<23-skew:
-				possible++
+				if possible++; possible > 1 {
+					return 0, 0 // the lists are long where all queue pairs begin at PSN 0
+				}
 				only = i - 1
 			}
 		}
 	}
-	if possible > 1 || possible == 0 && others != 1 {
+	if possible == 0 && others != 1 {
 		return 0, 0
 	}
 	return only, l.pairs[only].weight(kind, psn)
