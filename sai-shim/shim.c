@@ -31,6 +31,7 @@ enum {
 	MIRROR,
 	POLICER,
 	SCHEDULER,
+	QOS_MAP,
 	HOSTIF,
 	SAMPLEPACKET,
 	APIS
@@ -44,6 +45,7 @@ static const sai_api_t api_ids[APIS] = {
 	[UDF] = SAI_API_UDF,	       [MIRROR] = SAI_API_MIRROR,
 	[POLICER] = SAI_API_POLICER,   [SCHEDULER] = SAI_API_SCHEDULER,
 	[HOSTIF] = SAI_API_HOSTIF,     [SAMPLEPACKET] = SAI_API_SAMPLEPACKET,
+	[QOS_MAP] = SAI_API_QOS_MAP,
 };
 
 struct shim {
@@ -445,6 +447,7 @@ static const struct methods {
 	{ QUAD(UDF_GROUP, UDF, sai_udf_api_t, udf_group) },
 	{ QUAD(MIRROR_SESSION, MIRROR, sai_mirror_api_t, mirror_session) },
 	{ QUAD(SCHEDULER, SCHEDULER, sai_scheduler_api_t, scheduler) },
+	{ QUAD(QOS_MAP, QOS_MAP, sai_qos_map_api_t, qos_map) },
 	{ QUAD(SAMPLEPACKET, SAMPLEPACKET, sai_samplepacket_api_t, samplepacket) },
 	{ QUAD(HOSTIF_TRAP_GROUP, HOSTIF, sai_hostif_api_t, hostif_trap_group) },
 	{ QUAD(HOSTIF_TABLE_ENTRY, HOSTIF, sai_hostif_api_t, hostif_table_entry) },

@@ -48,6 +48,24 @@ SAI_LIST(uint8_t, sai_u8_list_t);
 SAI_LIST(uint32_t, sai_u32_list_t);
 SAI_LIST(int32_t, sai_s32_list_t);
 
+/* One side of an entry of a QoS map, of which the map's type says the member. */
+typedef struct {
+	uint8_t tc;
+	uint8_t dscp;
+	uint8_t dot1p;
+	uint8_t prio;
+	uint8_t pg;
+	uint8_t queue_index;
+	int32_t color;
+	uint8_t mpls_exp;
+	uint8_t fc;
+} sai_qos_map_params_t;
+
+typedef struct {
+	sai_qos_map_params_t key;
+	sai_qos_map_params_t value;
+} sai_qos_map_t;
+
 typedef struct {
 	int32_t addr_family; /* 0: IPv4, 1: IPv6 */
 	union {
@@ -201,6 +219,7 @@ enum {
 	SAI_API_MIRROR = 13,
 	SAI_API_SAMPLEPACKET = 14,
 	SAI_API_POLICER = 17,
+	SAI_API_QOS_MAP = 19,
 	SAI_API_QUEUE = 20,
 	SAI_API_SCHEDULER = 21,
 	SAI_API_HASH = 24,
@@ -224,6 +243,7 @@ enum {
 	SAI_OBJECT_TYPE_SAMPLEPACKET = 15,
 	SAI_OBJECT_TYPE_HOSTIF_TRAP_GROUP = 17,
 	SAI_OBJECT_TYPE_POLICER = 18,
+	SAI_OBJECT_TYPE_QOS_MAP = 20,
 	SAI_OBJECT_TYPE_QUEUE = 21,
 	SAI_OBJECT_TYPE_SCHEDULER = 22,
 	SAI_OBJECT_TYPE_HASH = 28,
@@ -258,6 +278,8 @@ enum {
 	SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_SEED = 90,
 	SAI_SWITCH_ATTR_ECMP_HASH_IPV4 = 93,
 	SAI_SWITCH_ATTR_ECMP_HASH_IPV6 = 95,
+	SAI_SWITCH_ATTR_QOS_DSCP_TO_TC_MAP = 107,
+	SAI_SWITCH_ATTR_QOS_TC_TO_QUEUE_MAP = 109,
 	SAI_SWITCH_ATTR_SWITCH_PROFILE_ID = 113,
 	SAI_SWITCH_ATTR_SWITCH_HARDWARE_INFO = 114,
 	SAI_SWITCH_ATTR_INIT_SWITCH = 116,
@@ -284,6 +306,8 @@ enum {
 	SAI_PORT_ATTR_INGRESS_MIRROR_SESSION = 64,
 	SAI_PORT_ATTR_EGRESS_MIRROR_SESSION = 65,
 	SAI_PORT_ATTR_INGRESS_SAMPLEPACKET_ENABLE = 66,
+	SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP = 74,
+	SAI_PORT_ATTR_QOS_TC_TO_QUEUE_MAP = 76,
 };
 
 /* Port statistics. */
@@ -540,6 +564,12 @@ enum {
 	SAI_NEXT_HOP_GROUP_MEMBER_CONFIGURED_ROLE_STANDBY = 1,
 };
 
+/* QoS maps. */
+enum {
+	SAI_QOS_MAP_ATTR_TYPE = 0,
+	SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST = 1,
+};
+
 /* Policers. */
 enum {
 	SAI_POLICER_ATTR_METER_TYPE = 0,
@@ -786,6 +816,13 @@ typedef struct {
 	sai_stats_ext_fn get_policer_stats_ext;
 	sai_clear_stats_fn clear_policer_stats;
 } sai_policer_api_t;
+
+typedef struct {
+	sai_create_fn create_qos_map;
+	sai_remove_fn remove_qos_map;
+	sai_set_fn set_qos_map_attribute;
+	sai_get_fn get_qos_map_attribute;
+} sai_qos_map_api_t;
 
 typedef struct {
 	sai_create_fn create_scheduler;

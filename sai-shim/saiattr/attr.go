@@ -21,6 +21,7 @@ const (
 	U32s
 	S32s
 	OIDs
+	QoSPairs // is read by QoSMap of package sai alone
 	FieldU8
 	FieldU16
 	FieldU32
@@ -93,6 +94,7 @@ var (
 	Switch     = kind("switch", nil)
 	Port       = kind("port", nil)
 	Queue      = kind("queue", nil)
+	QoSMap     = kind("qos_map", QoSMapType)
 )
 
 // byName are all attributes.
@@ -261,6 +263,15 @@ var (
 	PortQueues     = define("SAI_PORT_ATTR_QOS_QUEUE_LIST", OIDs)
 	QueueLow       = define("SAI_QUEUE_ATTR_FLOW_MONITOR_LOW", U32)  // octets
 	QueueHigh      = define("SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH", U32) // octets
+
+	// How packets get to queues: traffic class by DSCP, and queue by class. A port without a map has
+	// the switch's.
+	PortDSCPToClass    = define("SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP", OID)
+	PortClassToQueue   = define("SAI_PORT_ATTR_QOS_TC_TO_QUEUE_MAP", OID)
+	SwitchDSCPToClass  = define("SAI_SWITCH_ATTR_QOS_DSCP_TO_TC_MAP", OID)
+	SwitchClassToQueue = define("SAI_SWITCH_ATTR_QOS_TC_TO_QUEUE_MAP", OID)
+	QoSMapType         = define("SAI_QOS_MAP_ATTR_TYPE", S32)
+	QoSMapPairs        = define("SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST", QoSPairs)
 
 	SwitchInit       = define("SAI_SWITCH_ATTR_INIT_SWITCH", Bool)
 	SwitchPorts      = define("SAI_SWITCH_ATTR_PORT_LIST", OIDs)

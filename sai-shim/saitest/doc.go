@@ -51,6 +51,7 @@
 //	             flow n+1, and its members count up from n
 //
 //	QUEUES       egress queues of a port, at most 32; default 8
+//	QOS          maps of the first port: pairs of DSCP and class, and behind a ";" of class and queue: "26=3 48=6;3=5"
 //	STATS_DELAY  microseconds that a call for statistics takes, of one object or of many
 //	BULK         it has statistics of many objects in one call, "bulk port#1" with the first; silent: the
 //	             call answers SUCCESS and writes nothing; by default it answers NOT_IMPLEMENTED

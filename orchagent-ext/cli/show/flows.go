@@ -149,14 +149,25 @@ func naks(f map[string]string) string {
 
 // congestedTable returns the table of flows that are congested or held.
 func congestedTable(all []map[string]string) Block {
-	t := Block{Header: []string{"Source", "Destination", "DestQP", "Stream", "State", "Since", "Out", "Queue", "Bytes in queue", "In", "Notified", "Advised"}, Spare: []string{"Since", "Stream", "Queue", "Advised", "In"}}
+	t := Block{Header: []string{"Source", "Destination", "DestQP", "Stream", "State", "Since", "Out", "Queue", "Bytes in queue", "By", "In", "Notified", "Advised"}, Spare: []string{"Since", "Stream", "Queue", "Advised", "In", "By"}}
 	for _, f := range all {
 		t.Rows = append(t.Rows, []string{
 			f["src"], f["dst"], hex(f["dest_qp"], 6), or(f["stream_id"], "-"), f["state"], f["since"],
-			f["egress_port"], f["queue"], or(f["queue_bytes"], "-"), f["ingress_port"], or(f["notified_neighbor"], "-"), advised(f),
+			f["egress_port"], f["queue"], or(f["queue_bytes"], "-"), foundBy(f), f["ingress_port"], or(f["notified_neighbor"], "-"), advised(f),
 		})
 	}
 	return t
+}
+
+// foundBy is how a flow is known to be in the queue.
+func foundBy(f map[string]string) string {
+	switch {
+	case f["method"] == "sampled" && f["confidence_percent"] != "":
+		return "sampled, " + f["confidence_percent"] + "%"
+	case f["method"] == "" && f["exact"] == "true": // of a version without the field
+		return "exact"
+	}
+	return or(f["method"], "-")
 }
 
 // advised is the rate that a flow's sender was advised, in Mbit/s.

@@ -146,6 +146,18 @@ func (c *Control) HoldRows(now time.Time) []ygot.GoStruct {
 	return all
 }
 
+// known returns how a flow is known, by its number in events.
+func (r *running) known(flow uint64) (k knowledge) {
+	if r.estimates == nil {
+		return knowledge{method: string(engine.Exact), confidence: 100}
+	}
+	e, _ := r.estimates.Estimated(flow)
+	if e.Blind {
+		return knowledge{method: "cnp"}
+	}
+	return knowledge{method: string(engine.Sampled), confidence: e.Confidence}
+}
+
 // port returns the port with an interface index; nil: none has it.
 func (r *running) port(index uint32) *flowcontrol.Port {
 	for i := range r.config.Ports {
@@ -196,7 +208,7 @@ func (c *Control) FlowRows(known []*telemetry.Flow, now time.Time) []ygot.GoStru
 			at[key] = row
 			all = append(all, row)
 		}
-		congested(f, now.Add(time.Duration(f.Since-r.report.At)), r.estimates == nil, row)
+		congested(f, now.Add(time.Duration(f.Since-r.report.At)), r.known(f.Flow), row)
 	}
 	return all
 }

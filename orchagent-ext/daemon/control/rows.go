@@ -170,8 +170,19 @@ func flowOf(m sai.HoldMatch) string {
 	return fmt.Sprintf("%#06x", m.Value)
 }
 
+// knowledge is how a flow is known to be in a queue.
+type knowledge struct {
+	method     string
+	confidence uint8 // percent
+}
+
 // congested adds the state of a congested flow to its row of SLUICE_FLOW.
-func congested(f *flowcontrol.CongestedFlow, since time.Time, exact bool, row *telemetry.Flow) {
+func congested(f *flowcontrol.CongestedFlow, since time.Time, by knowledge, row *telemetry.Flow) {
+	exact := by.method == string(engine.Exact)
+	rows.SetEnum(&row.Method, by.method)
+	if by.method != "cnp" {
+		row.ConfidencePercent = &by.confidence
+	}
 	row.Src, row.Dst, row.DestQp, row.FlowLabel = telemetry.Text(f.Source.String()), telemetry.Text(f.Destination.String()), &f.DestQP, &f.Label
 	row.Queue, row.QueueBytes, row.Exact = &f.Number, &f.Octets, &exact
 	row.EgressPort, row.Since = &f.Port, telemetry.FineStamp(since)

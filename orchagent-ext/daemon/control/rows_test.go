@@ -61,7 +61,7 @@ func TestRowsAreOfTheModel(t *testing.T) {
 		Kind: notify.KindPPFC, From: netip.MustParseAddr("192.0.2.1"), Ignored: true, Source: held.Source, Destination: held.Destination, Match: sai.HoldMatch{Value: 0x123456},
 	}
 	flow := &telemetry.Flow{Id: telemetry.Text("f")}
-	congested(&flowcontrol.CongestedFlow{Congested: true, Source: held.Source, Destination: held.Destination, Stream: 9, Port: "Ethernet0", Number: 3}, now, true, flow)
+	congested(&flowcontrol.CongestedFlow{Congested: true, Source: held.Source, Destination: held.Destination, Stream: 9, Port: "Ethernet0", Number: 3}, now, knowledge{method: "exact", confidence: 100}, flow)
 	all := append(n.rows(e.Fill), holdRow(&held, "Ethernet0", now, now, did), holdRow(&ignored, "any", now, now, holdCount{}), flow)
 	written := map[string]map[string]string{}
 	for _, r := range e.Encode(all...) {

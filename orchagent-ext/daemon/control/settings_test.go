@@ -169,7 +169,7 @@ func TestCongestedAndHeldFlowsHaveRows(t *testing.T) {
 		{Table: "SLUICE_FLOW", Key: "held", Fields: map[string]string{"stream_id": "8", "state": "held", "since": "1970-01-01T00:16:39Z"}},
 		{Table: "SLUICE_FLOW", Key: "other", Fields: map[string]string{"stream_id": "9"}},
 		{Table: "SLUICE_FLOW", Key: "2001:db8::1,2001:db8::2,000011", Fields: map[string]string{
-			"src": "2001:db8::1", "dst": "2001:db8::2", "dest_qp": "17", "flow_label": "9", "stream_id": "7", "queue": "3", "queue_bytes": "150000", "exact": "true",
+			"src": "2001:db8::1", "dst": "2001:db8::2", "dest_qp": "17", "flow_label": "9", "stream_id": "7", "queue": "3", "queue_bytes": "150000", "exact": "true", "method": "exact", "confidence_percent": "100",
 			"ingress_port": "Ethernet0", "egress_port": "Ethernet4", "state": "congested", "since": "1970-01-01T00:16:39Z", "notified_neighbor": "fe80::1", "told": "fe80::1",
 		}},
 	}

@@ -77,6 +77,9 @@ func TestWithoutDepthCNPsAlarmAndNameNone(t *testing.T) {
 	if err != nil || state.Octets < high*4/5 || state.Octets > high {
 		t.Errorf("%+v: %v", state, err)
 	}
+	if e, ok := f.Estimated(all[0].Flow); !ok || !e.Blind {
+		t.Errorf("known as %+v, %v", e, ok)
+	}
 	if m := marksOf(f.interval(packetio.Monotonic()+2*warned, nil, unread(first))); m[0x11][sai.MarkLow] != 1 {
 		t.Errorf("without CNPs: %v", m)
 	}
@@ -128,6 +131,11 @@ func TestTwoQueuesOfAPortAreApart(t *testing.T) {
 	}
 	if m := marksOf(all); m[0x11][sai.MarkHigh] == 0 || m[0x22][sai.MarkHigh] == 0 {
 		t.Errorf("%v", m)
+	}
+	f.shown = 0
+	f.interval(3e8, nil, full(first+1, 4*high, 2100))
+	if e, ok := f.Estimated(all[0].Flow); !ok || e.Blind || e.Confidence < 50 || e.Confidence >= 100 {
+		t.Errorf("known as %+v, %v", e, ok)
 	}
 }
 

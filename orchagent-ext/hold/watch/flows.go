@@ -78,6 +78,8 @@ type Flows struct {
 	pace     atomic.Int64           // ns between two readings; 0: as configured
 	full     atomic.Uint64          // samples that came to a full channel
 
+	estimated atomic.Pointer[map[uint64]Estimated] // of flows with a signal
+
 	thread
 }
 

@@ -28,6 +28,7 @@ type thread struct {
 	last   uint64 // ID that was given
 	free   []*flow
 	events []sai.FlowEvent // that wait
+	shown  int64           // when estimates were published last, ns
 	lost   uint64          // events
 	cnps   uint64          // CNPs of flows that are in no watched queue
 	woken  [8]byte         // that the eventfd counts
@@ -61,6 +62,8 @@ type flow struct {
 	alarmed bool // likely it had almost as much
 	high    uint64
 	sampled.Estimate
+
+	blind bool // the depth of its queue is unknown
 
 	cnps int64 // when the last CNP for it came, ns; 0: none did
 
@@ -103,6 +106,7 @@ func (f *Flows) ReadFlowEvents(dst []sai.FlowEvent) (n int, lost uint64) {
 	for range len(f.readings) {
 		r := <-f.readings
 		f.depth(&r)
+		f.publish(r.at)
 	}
 	n = copy(dst, f.events)
 	f.events = f.events[:copy(f.events, f.events[n:])]
@@ -205,6 +209,43 @@ const (
 	warned = int64(500 * time.Millisecond)
 )
 
+// Estimated is how a flow is known to be in a queue.
+type Estimated struct {
+	Blind      bool  // by CNPs alone: the depth of the queue is unknown
+	Confidence uint8 // percent of its octets that it surely has
+}
+
+// publishEvery is the time between two publications of estimates.
+const publishEvery = int64(500 * time.Millisecond)
+
+// publish publishes how flows with a signal are known.
+func (f *Flows) publish(at int64) {
+	if at-f.shown < publishEvery && f.shown != 0 {
+		return
+	}
+	f.shown = at
+	all := map[uint64]Estimated{}
+	for id, flow := range f.byID {
+		if flow.named || flow.alarmed {
+			e := Estimated{Blind: flow.blind}
+			if flow.Mean > 0 {
+				e.Confidence = uint8(min(100, 100*flow.Least/flow.Mean))
+			}
+			all[id] = e
+		}
+	}
+	f.estimated.Store(&all)
+}
+
+// Estimated returns how a flow is known, by its number in events, as of half a second ago at most. It may be called
+// from any goroutine.
+func (f *Flows) Estimated(flow uint64) (e Estimated, ok bool) {
+	if all := f.estimated.Load(); all != nil {
+		e, ok = (*all)[flow]
+	}
+	return e, ok
+}
+
 // blind ends an interval of a queue of unknown depth: flows for which CNPs come have an alarm. They
 // may fill another queue, so they stay unnamed.
 func (t *thread) blind(q *queue, r *reading, watched *flowcontrol.Queue) {
@@ -215,7 +256,7 @@ func (t *thread) blind(q *queue, r *reading, watched *flowcontrol.Queue) {
 			octets := min(alarmOf(mark), mark.High)
 			f.Estimate = sampled.Estimate{Least: octets, Mean: octets}
 		}
-		f.named = false
+		f.named, f.blind = false, true
 		t.signal(f, mark, r.at, watched.Port)
 		if q.Share(f) == 0 && !f.alarmed {
 			t.forget(q, f)
@@ -251,7 +292,7 @@ func (t *thread) depth(r *reading) {
 	for f := range q.of {
 		share := q.Share(f)
 		f.before, f.left = f.left, f.left+share*left
-		f.dropped += share * dropped
+		f.dropped, f.blind = f.dropped+share*dropped, false
 		if f.Estimate = q.Of(f); f.cnps != 0 && r.at-f.cnps < confirmed {
 			f.Least = f.Mean
 		}

@@ -25,6 +25,7 @@ type Driver struct {
 	ifIndex atomic.Pointer[map[sai.ObjectID]uint32]
 	// egress queues of ports, as far as they were asked for
 	queuesOf  map[sai.ObjectID][]sai.ObjectID
+	classes   classCache
 	connected bool
 	kernel    bool
 	created   []sai.Created // by earlier processes

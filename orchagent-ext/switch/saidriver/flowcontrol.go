@@ -69,32 +69,9 @@ func (d *Driver) QueueIDs(name string) ([]sai.ObjectID, error) {
 	return ids, refusal(err)
 }
 
-// classSelector is how many DSCP share a queue of the software switch, which takes the three bits
-// of the class selector (RFC 2474 section 4.2.2).
-const classSelector = 8
-
-// Classes returns the maps by which packets of ports wait in queues.
-func (d *Driver) Classes(ports []string) (map[string]*engine.Classes, error) {
-	all := make(map[string]*engine.Classes, len(ports))
-	for _, name := range ports {
-		c := &engine.Classes{}
-		for dscp := range c.Class {
-			c.Class[dscp] = uint8(dscp / classSelector)
-		}
-		for class := range c.Queue {
-			c.Queue[class] = uint8(class)
-		}
-		all[name] = c
-	}
-	return all, nil
-}
-
 // depths reports whether the library reads how full a queue is, and which flows go there is known.
 func (d *Driver) depths() engine.Ability {
 	const what = "SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES"
-	if !d.kernel {
-		return engine.Ability{Reason: "which queue a packet goes to is known of the software switch alone: other switches' maps of DSCP are not read"}
-	}
 	ports, err := d.lib.GetObjects(saiattr.Switch, d.lib.Switch, saiattr.SwitchPorts)
 	if err != nil || len(ports) == 0 {
 		return engine.Ability{Reason: "the SAI library lists no port whose queues could be read"}
@@ -106,6 +83,9 @@ func (d *Driver) depths() engine.Ability {
 	stats, err := d.lib.QueueStats(queues[0])
 	if _, has := stats[sai.QueueOccupancy]; !has || err != nil {
 		return engine.Ability{Reason: "the SAI library does not read " + what}
+	}
+	if _, err := d.readClasses(ports[0], qosMaps{}); err != nil && !d.kernel {
+		return engine.Ability{Reason: fmt.Sprintf("which queue a packet waits in is not known: %v", err)}
 	}
 	return engine.Ability{Can: true, Reason: "the SAI library reads " + what}
 }

@@ -4,6 +4,7 @@ package saidriver
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"sluice/orchagent-ext/flows/flow"
@@ -38,6 +39,11 @@ func flows(n int) []engine.FlowEntry {
 		all[i] = engine.FlowEntry{Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: uint32(i), Label: uint32(i + 1)}
 	}
 	return all
+}
+
+// onlyReads reports whether a recorded call leaves the switch as it is.
+func onlyReads(call string) bool {
+	return strings.HasPrefix(call, "get ") || strings.HasPrefix(call, "stats ")
 }
 
 // fakeLedger keeps rows as Redis would: as text.

@@ -64,6 +64,7 @@ func (d *Driver) SetPorts(ports []engine.Port) error {
 		}
 	}
 	d.ifIndex.Store(&indexes)
+	d.classes = classCache{}
 	maps.DeleteFunc(d.queuesOf, func(port sai.ObjectID, _ []sai.ObjectID) bool { return names[port] == "" })
 	d.names.Store(&names)
 	return nil

@@ -64,6 +64,49 @@ static void start_packets(sai_object_id_t port)
 	running = event && profile("PACKETS") && pthread_create(&thread, NULL, raise_packets, &from) == 0;
 }
 
+/* Makes maps of the profile's QOS, and gives them to a port, or to the switch. */
+static void make_maps(sai_object_id_t to, sai_attr_id_t dscp, sai_attr_id_t queue)
+{
+	sai_attribute_t a = { .id = dscp, .value.oid = store_add(SAI_OBJECT_TYPE_QOS_MAP) };
+
+	store_put(to, &a);
+	a = (sai_attribute_t){ .id = queue, .value.oid = store_add(SAI_OBJECT_TYPE_QOS_MAP) };
+	store_put(to, &a);
+}
+
+/* The pairs of a map, of which QOS has those of DSCP before a ";" and those of classes behind. */
+static sai_status_t get_qos_map_attribute(sai_object_id_t id, uint32_t n, sai_attribute_t *list)
+{
+	const char *at = profile("QOS");
+	sai_qos_map_t *pairs = (void *)list->value.u8list.list;
+	bool queues = number_of(id) % 2 == 0;
+	uint32_t count = 0;
+	sai_status_t status = failing("get", "qos_map");
+
+	record("get", SAI_OBJECT_TYPE_QOS_MAP, id, 0, NULL);
+	if (status != SAI_STATUS_SUCCESS)
+		return status;
+	if (n != 1 || list->id != SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST || !at || type_of(id) != SAI_OBJECT_TYPE_QOS_MAP || !store_has(id))
+		return SAI_STATUS_INVALID_PARAMETER;
+	if (queues && strchr(at, ';'))
+		at = strchr(at, ';') + 1;
+	while (*at && *at != ';') {
+		char *end;
+		unsigned from = strtoul(at, &end, 0), to = strtoul(end + 1, &end, 0);
+
+		if (count < list->value.u8list.count) {
+			pairs[count] = (sai_qos_map_t){ 0 };
+			*(queues ? &pairs[count].key.tc : &pairs[count].key.dscp) = from;
+			*(queues ? &pairs[count].value.queue_index : &pairs[count].value.tc) = to;
+		}
+		count++;
+		at = *end == ' ' ? end + 1 : end;
+	}
+	status = count > list->value.u8list.count ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
+	list->value.u8list.count = count;
+	return status;
+}
+
 /* Makes ports of PORTS: words of lanes with commas between. */
 static void make_ports(void)
 {
@@ -98,6 +141,8 @@ static void make_ports(void)
 		store_put(port, &lane);
 		store_put(port, &queue);
 		store_put(port, &speed);
+		if (profile("QOS") && list.value.objlist.count == 0)
+			make_maps(port, SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP, SAI_PORT_ATTR_QOS_TC_TO_QUEUE_MAP);
 		ports[list.value.objlist.count++] = port;
 	}
 	store_put(the_switch, &list);
@@ -265,6 +310,7 @@ static sai_mirror_api_t mirror_api = { FOUR(mirror_session) };
 static sai_samplepacket_api_t samplepacket_api = { FOUR(samplepacket) };
 static sai_policer_api_t policer_api = { FOUR(policer), .get_policer_stats = get_policer_stats };
 static sai_scheduler_api_t scheduler_api = { FOUR(scheduler) };
+static sai_qos_map_api_t qos_map_api = { .get_qos_map_attribute = get_qos_map_attribute };
 static sai_hostif_api_t hostif_api = { .create_hostif_table_entry = create_hostif_table_entry,
 				       .remove_hostif_table_entry = remove_hostif_table_entry,
 				       .set_hostif_table_entry_attribute = set_hostif_table_entry_attribute,
@@ -364,6 +410,7 @@ EXPORT sai_status_t sai_api_query(sai_api_t api, void **table)
 		{ SAI_API_SAMPLEPACKET, "samplepacket", &samplepacket_api },
 		{ SAI_API_POLICER, "policer", &policer_api },
 		{ SAI_API_SCHEDULER, "scheduler", &scheduler_api },
+		{ SAI_API_QOS_MAP, "qos_map", &qos_map_api },
 		{ SAI_API_HOSTIF, "hostif", &hostif_api },
 	};
 

@@ -52,7 +52,7 @@ HOLDING = {
             'packets': '5', 'waiting_bytes': '4096', 'dropped': '0'},
         'SLUICE_FLOW|a': {
             'src': '2001:db8:a::3', 'dst': '2001:db8:b::4', 'dest_qp': '34', 'flow_label': '5', 'stream_id': '777', 'state': 'congested',
-            'since': '2026-11-21T11:58:00Z', 'egress_port': 'Ethernet0', 'queue': '3', 'queue_bytes': '131072', 'ingress_port': 'Ethernet4', 'notified_neighbor': 'fe80::4'}},
+            'since': '2026-11-21T11:58:00Z', 'egress_port': 'Ethernet0', 'queue': '3', 'queue_bytes': '131072', 'exact': 'true', 'method': 'exact', 'ingress_port': 'Ethernet4', 'notified_neighbor': 'fe80::4'}},
     2: {'SLUICE_NOTIFY_STATS:pfcm': {
         'sent': '12', 'received': '31', 'obeyed': '30', 'held': '4', 'refreshed': '22', 'dropped_hop_limit': '1', 'watchdog': '0',
         'reaction_us_n': '4', 'reaction_us_p50': '96.0', 'reaction_us_p99': '211.1', 'reaction_us_p999': '211.1', 'reaction_us_max': '211.1',

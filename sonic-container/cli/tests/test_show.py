@@ -118,11 +118,11 @@ def test_holds(running):
 
 def test_congested_flows(running):
     assert running.run('show sluice flows --congested') == 'No flow is congested or held.\n'
-    full = dict(flow(1, 900), state='congested', queue='3', queue_bytes='150000', egress_port='Ethernet8', ingress_port='Ethernet0', notified_neighbor='fe80::1')
+    full = dict(flow(1, 900), state='congested', queue='3', queue_bytes='150000', method='sampled', confidence_percent='87', egress_port='Ethernet8', ingress_port='Ethernet0', notified_neighbor='fe80::1')
     running.put(6, {'SLUICE_FLOW|f1': full, 'SLUICE_FLOW|f2': {'state': 'held'}, 'SLUICE_FLOW|f3': {'state': 'normal'}})
     lines = running.run('show sluice flows --congested').splitlines()
     assert len(lines) == 4
-    assert lines[2].split() == ['2001:db8::1', '2001:db8::ff', '0x000011', '1001', 'congested', 'Ethernet8', '3', '150000', 'Ethernet0', 'fe80::1', '-']
+    assert lines[2].split() == ['2001:db8::1', '2001:db8::ff', '0x000011', '1001', 'congested', 'Ethernet8', '3', '150000', 'sampled,', '87%', 'Ethernet0', 'fe80::1', '-']
     assert [row['state'] for row in json.loads(running.run('show sluice flows --congested --json'))] == ['congested', 'held']
     assert len(running.run('show sluice flows --congested --top 1').splitlines()) == 5
 
