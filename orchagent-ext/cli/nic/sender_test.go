@@ -187,6 +187,28 @@ func TestSenderCutsItsRateAtACNPAndRecovers(t *testing.T) {
 	}
 }
 
+// A flow under a PFCM, an advice and CNPs has the least of their rates, and the rest of them when one
+// ends: the PFCM leaves 8 Mbit/s, the advice 6, a CNP half of 10 for a moment.
+func TestSenderHasTheLeastRateOfAllNotifications(t *testing.T) {
+	a := testFlow(0)
+	a.Rate = 10_000_000
+	s := NewSender(testConfig(a), 0)
+	to := func(e *notify.Envelope) { e.Dst, e.Src = a.Src, a.Dst }
+	rate := func(now int64) float64 { s.Next(now); return float64(s.limit(now, &s.flows[0])) / 1e6 }
+	s.Receive(0, frameOf(t, pfcmFor(a, notify.Reduce(20), 60_000), nil))
+	near(t, "PFCM", rate(0), 8)
+	s.Receive(0, frameOf(t, &notify.RateAdvice{PKey: 0xffff, DestQP: a.SrcQP, Rate: 6, Version: 1, DestinationQP: a.SrcQP, SourceQP: a.DestQP}, to))
+	near(t, "PFCM and advice", rate(0), 6)
+	s.Receive(0, frameOf(t, &notify.CNP{PKey: 0xffff, DestQP: a.SrcQP}, to))
+	near(t, "all three", rate(0), 5)
+	near(t, "the CNP is over", rate(20*ms), 6)
+	near(t, "the advice is over", rate(31*ms), 8)
+	rate(61 * ms)
+	if got := s.limit(61*ms, &s.flows[0]); got != math.MaxUint64 {
+		t.Errorf("in the end the rate is limited to %d bit/s", got)
+	}
+}
+
 func TestSenderObeysOnlyWhatItIsTold(t *testing.T) {
 	a := testFlow(0)
 	c := testConfig(a)
