@@ -62,7 +62,8 @@ type Settings struct {
 type Control struct {
 	running *running // nil: no flow is watched or held
 	err     error    // why notifications are not as configured
-	partial string   // warning where the switch watches flows and lacks holds, or the reverse
+	// warning where the switch watches flows and lacks holds, or the reverse
+	partial string
 	learner atomic.Pointer[flowcontrol.Task]
 	watcher atomic.Pointer[watch.Flows] // receives samples; nil: flows are not estimated
 	counted []ygot.GoStruct             // rows of counters as of the last Count

@@ -195,7 +195,8 @@ func (r *running) assumeStale(s *config.Snapshot, sw Ports) {
 			continue // queuesOf returns this error for ports that need queues
 		}
 		for _, id := range ids {
-			r.marks[id] = marks{high: math.MaxUint32, low: math.MaxUint32} // no threshold has these
+			// no threshold has these
+			r.marks[id] = marks{high: math.MaxUint32, low: math.MaxUint32}
 		}
 	}
 }

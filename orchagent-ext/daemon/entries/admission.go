@@ -40,7 +40,8 @@ type portFlows struct {
 	tokens float64 // evictions
 	filled time.Time
 
-	need   uint32    // times that a flow has to be seen to take the entry of another; 0: lightTimes
+	// times that a flow has to be seen to take the entry of another; 0: lightTimes
+	need   uint32
 	needAt time.Time // when that changed
 }
 

@@ -34,7 +34,8 @@ type Entries struct {
 type flowSeen struct {
 	placer.Flow
 	packets, octets uint64
-	at              time.Time     // it was seen to have sent a packet since the time before
+	// it was seen to have sent a packet since the time before
+	at              time.Time
 	gap             time.Duration // the longest time without a packet
 	rate            float64       // packets a second when it was last looked at
 	port            string        // of portFlows; "": not known

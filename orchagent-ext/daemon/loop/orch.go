@@ -344,7 +344,8 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	if err := errors.Join(o.warm.Reached(writing, memory.WarmRestored), o.warm.Reached(writing, memory.WarmReplayed)); err != nil {
 		return err
 	}
-	if !o.mirrored { // not before the ledger was read: a mirror deletes rows that were not set
+	// not before the ledger was read: a mirror deletes rows that were not set
+	if !o.mirrored {
 		o.mirrored = true
 		g.Go(func() error { return o.rows.Run(writing) })
 	}

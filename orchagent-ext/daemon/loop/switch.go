@@ -206,7 +206,8 @@ func (o *orch) closeSwitch() error {
 	o.statistics.Reconcile(nil, nil)
 	sw := o.sw
 	o.sw, o.ended = nil, &control.Control{}
-	o.ended.Continue(&sw.control) // a pointer to sw.control would keep all entries of the switch
+	// a pointer to sw.control would keep all entries of the switch
+	o.ended.Continue(&sw.control)
 	return sw.Close()
 }
 

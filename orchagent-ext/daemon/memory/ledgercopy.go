@@ -49,7 +49,8 @@ const leastLines = 4096
 func newLedgerCopy(rowsFile, database string, log *slog.Logger) *ledgerCopy {
 	c := &ledgerCopy{of: copyHead{Database: database}, log: log}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if rowsFile == "" || err != nil { // without it a copy could be of before the machine started
+	// without it a copy could be of before the machine started
+	if rowsFile == "" || err != nil {
 		return c
 	}
 	c.of.Boot = strings.TrimSpace(string(boot))

@@ -22,7 +22,8 @@ import (
 type Environment struct {
 	Source  packetio.Source
 	Learned func(packetio.Pair) // receives source queue pairs, on the packet path
-	Watched func(packetio.Pair) // receives each packet there, where flows in queues are estimated
+	// receives each packet there, where flows in queues are estimated
+	Watched func(packetio.Pair)
 	Read    func(leaf, path string) ([]byte, error)
 	Log     *slog.Logger
 	Now     func() time.Time

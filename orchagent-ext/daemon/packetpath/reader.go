@@ -19,7 +19,8 @@ type readerSettings struct {
 	labels, exports, redirects bool     // its purposes
 	learns                     learning // likewise
 
-	computed            bool           // the switch computes labels, and the CPU receives samples
+	// the switch computes labels, and the CPU receives samples
+	computed            bool
 	algorithm           flow.Algorithm // of labels
 	zeroOnly, zeroSrcQP bool
 	capacity            int // flows

@@ -37,9 +37,10 @@ func (s *Settings) ChoosesLabels() bool {
 // Environment is the open switch, and the databases beside it.
 type Environment struct {
 	Engine *engine.Engine
-	Rules  redirector.Switch // sends flows to next hops, from any goroutine; nil: Engine does
-	Flows  placer.Registry   // of flows with entries
-	Switch placer.Switch     // has these entries
+	// sends flows to next hops, from any goroutine; nil: Engine does
+	Rules  redirector.Switch
+	Flows  placer.Registry // of flows with entries
+	Switch placer.Switch   // has these entries
 
 	// HeldPairs returns a function that asks which flows are held, by their addresses. That, and
 	// its result, may be called from any goroutine.

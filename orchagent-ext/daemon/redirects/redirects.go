@@ -69,7 +69,8 @@ type Environment struct {
 	// Programmed returns the groups of the switch, from any goroutine; nil: they are the kernel's.
 	Programmed func() []nexthops.Programmed
 
-	PortName func(number uint64) string // from any goroutine; "" for a number of another kind
+	// from any goroutine; "" for a number of another kind
+	PortName func(number uint64) string
 	Log      *slog.Logger
 	Now      func() time.Time
 }

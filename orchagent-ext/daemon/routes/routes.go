@@ -35,7 +35,8 @@ type Routes struct {
 	stale   bool
 	reading chan reading // nil: routes are not being read
 	table   map[netip.Prefix]nexthops.Result
-	shown   *config.Snapshot // whose neighbors the rows have; nil: the rows are not of the table
+	// whose neighbors the rows have; nil: the rows are not of the table
+	shown   *config.Snapshot
 	warning string
 }
 

@@ -21,8 +21,9 @@ var errNoPort = errors.New("classification is 5-tuple, and the source port of a 
 
 // Settings are the settings of a scope. The zero value is that of Stream IDs that are off.
 type Settings struct {
-	scope     model.E_SonicSluice_SonicSluice_SLUICE_Global_StreamIdScope
-	fiveTuple bool        // source ports distinguish flows: the scope hash alone can give IDs
+	scope model.E_SonicSluice_SonicSluice_SLUICE_Global_StreamIdScope
+	// source ports distinguish flows: the scope hash alone can give IDs
+	fiveTuple bool
 	seed      uint32      // of the scopes hash and global
 	etcd      etcd.Config // of scope global
 }

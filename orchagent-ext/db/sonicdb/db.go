@@ -26,7 +26,8 @@ type DB struct {
 
 // timing has the times that tests shorten.
 type timing struct {
-	debounce time.Duration // between an event and the reading; SONiC's writers do HMSET, then HDEL
+	// between an event and the reading; SONiC's writers do HMSET, then HDEL
+	debounce time.Duration
 	resync   time.Duration // everything is read again, whatever the events said
 	poll     time.Duration // the same where Redis sends no events; and it is asked whether it does
 	backoff  time.Duration // after the first failure; doubles

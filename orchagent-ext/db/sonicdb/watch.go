@@ -49,7 +49,8 @@ func (db *DB) Watch(ctx context.Context, tables []string, emit func(Batch)) erro
 			return nil
 		}
 		locked := isLocked(err)
-		if !w.lost || locked && !w.locked { // a connection may end before Redis refuses the next
+		// a connection may end before Redis refuses the next
+		if !w.lost || locked && !w.locked {
 			w.lost, w.locked = true, locked
 			db.log.Warn("the database cannot be read; trying until it can", "error", db.explain(err))
 		}

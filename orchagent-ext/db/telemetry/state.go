@@ -49,8 +49,9 @@ const Off = "disabled"
 
 // The status of flow labels.
 const (
-	Active   = "active"   // written, or ECMP hashes the queue pair
-	Unproven = "unproven" // a method is in use, and the switch does not show that it is in force
+	Active = "active" // written, or ECMP hashes the queue pair
+	// a method is in use, and the switch does not show that it is in force
+	Unproven = "unproven"
 	Inactive = "inactive" // not enabled
 	Failed   = "failed"   // enabled, and the switch has no method
 )

@@ -50,12 +50,13 @@ type pair struct {
 	next, prev  uint32 // number + 1 of neighbors in the PSN bucket's list
 	anchor      uint32 // high when the last vote was counted
 	votes       uint8  // the weight of answers in a row that named peer
-	asked       uint8  // kinds of requests that were sent; 0: none, first and high do not hold
-	from        Provenance
-	closed      bool  // DREQ was seen
-	kept        bool  // is in the ring of pairs that CM announced
-	doubts      uint8 // contradictions between answers; see votesNeeded
-	tries       uint8 // answers of this direction that were no evidence
+	// kinds of requests that were sent; 0: none, first and high do not hold
+	asked  uint8
+	from   Provenance
+	closed bool  // DREQ was seen
+	kept   bool  // is in the ring of pairs that CM announced
+	doubts uint8 // contradictions between answers; see votesNeeded
+	tries  uint8 // answers of this direction that were no evidence
 	// steady: requests in a row that followed the one before, up to maxSteady; below 0:
 	// gaps in a row, down to -maxSteady
 	steady int8

@@ -256,7 +256,8 @@ func (d *Direction) judge(psn uint32, e Event, missing, octets uint32, now int64
 		d.Duplicates++
 		d.Retransmitted += uint64(octets)
 	}
-	if missing == 0 && (e == Reordered || e == Recovered) { // before the first that was seen
+	// before the first that was seen
+	if missing == 0 && (e == Reordered || e == Recovered) {
 		d.Missing++
 	}
 	if e != Duplicate {

@@ -12,7 +12,8 @@ const (
 	Reordered              // it was missing, and was overtaken
 	Recovered              // it was missing, and was sent again
 	Duplicate              // it was here before
-	Restart                // its PSN has nothing to do with those before: another connection
+	// its PSN has nothing to do with those before: another connection
+	Restart
 )
 
 // eventNames are the names of events in output.

@@ -31,7 +31,8 @@ type Global struct {
 	quarantine time.Duration
 	clock      func() time.Duration // since some moment; never goes back
 	wake       chan struct{}        // there is something to do in etcd
-	said       time.Time            // when the log was last told why there is no lease; Run's alone
+	// when the log was last told why there is no lease; Run's alone
+	said time.Time
 
 	mu       sync.RWMutex
 	claims   *claims
@@ -44,7 +45,8 @@ var _ flow.Allocator = (*Global)(nil)
 
 // Stats has counters since the start, and the present state.
 type Stats struct {
-	Held, Wanted, Leaving int    // flows: with an id, waiting for one, released and in quarantine
+	// flows: with an id, waiting for one, released and in quarantine
+	Held, Wanted, Leaving int
 	Leases, Lost          uint64 // leases taken, and of them lost
 	Transactions, Unknown uint64 // sent, and of them without an answer
 	Taken                 uint64 // ids that were found to be another flow's

@@ -16,7 +16,8 @@ type Classification uint8
 // two nodes may learn of a flow by different queue pairs.
 const (
 	ByFlowLabel Classification = iota // source, destination, flow label
-	By5Tuple                          // source, destination, source port; the rest is RoCEv2's
+	// source, destination, source port; the rest is RoCEv2's
+	By5Tuple
 )
 
 // name is the flow's name in etcd. It is free of "/", the separator of keys.

@@ -64,7 +64,8 @@ type Board struct {
 
 // A View has the rows that a node read last. Its maps are constant.
 type View struct {
-	Err    error             // why nothing is shared; nil: it is. Without that, the rest is empty
+	// why nothing is shared; nil: it is. Without that, the rest is empty
+	Err    error
 	Number uint64            // of different rows that were read
 	Rows   map[string][]byte // by node, this one's too
 	Aside  map[string]error  // rows that are not read, and why

@@ -15,11 +15,12 @@ import (
 // change.
 type Config struct {
 	Endpoints []string // URLs of etcd's members: http://10.0.0.1:2379, or https. Required
-	CAFile    string   // PEM: who may have signed the members' certificates; https needs it
-	CertFile  string   // PEM: our certificate, "" for none
-	KeyFile   string   // PEM: its key
-	User      string   // of etcd, "" for none
-	Password  Secret
+	// PEM: who may have signed the members' certificates; https needs it
+	CAFile   string
+	CertFile string // PEM: our certificate, "" for none
+	KeyFile  string // PEM: its key
+	User     string // of etcd, "" for none
+	Password Secret
 
 	PasswordFile string // in place of Password: its first line is it
 
@@ -31,7 +32,8 @@ type Config struct {
 	// process chose the paths.
 	Read, ReadPassword func(leaf, path string) ([]byte, error)
 
-	Domain string // which nodes share what they write: "default". Letters, digits, ".", "_", "-"
+	// which nodes share what they write: "default". Letters, digits, ".", "_", "-"
+	Domain string
 }
 
 // Secret is a text that package fmt prints masked.

@@ -55,7 +55,8 @@ func Threshold(members []Member) (*Group, error) {
 			continue
 		}
 		sum += uint64(m.Weight)
-		g.bounds = append(g.bounds, uint32((sum<<31+total/2)/total-1)) // rounded to the nearest
+		// rounded to the nearest
+		g.bounds = append(g.bounds, uint32((sum<<31+total/2)/total-1))
 		g.members = append(g.members, i)
 	}
 	// From the last to the first, since each member takes over from the one before it. The

@@ -38,7 +38,8 @@ func (t *Table) Check(sent []uint64) error {
 			more += sent[m] - p
 		}
 	}
-	missing = min(missing, more) // the rest was dropped, or waits: it left by no other port
+	// the rest was dropped, or waits: it left by no other port
+	missing = min(missing, more)
 	clear(t.predicted)
 	if predicted < checkedOctets {
 		return nil

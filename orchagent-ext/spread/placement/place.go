@@ -17,8 +17,10 @@ const (
 	Degraded               // the model was wrong of late: hash label
 	NoMember               // no member has weight: hash label
 	NoIPv6                 // IPv4 has no label
-	Full                   // the table has no room: hash label, and the flow is not in the table
-	NoLabel                // all labels searched are in use between the two hosts: hash label
+	// the table has no room: hash label, and the flow is not in the table
+	Full
+	// all labels searched are in use between the two hosts: hash label
+	NoLabel
 	whys
 )
 

@@ -8,9 +8,10 @@ import "slices"
 type Stats struct {
 	Placements [whys]uint64 // by reason, see [Why]
 	Adopted    uint64       // flows taken over with their label
-	Shared     uint64       // of these: another flow between the same hosts has the same label
-	Looks      uint64
-	Deferred   uint64 // of these: loads were changing, so that nothing moved
+	// of these: another flow between the same hosts has the same label
+	Shared   uint64
+	Looks    uint64
+	Deferred uint64 // of these: loads were changing, so that nothing moved
 	// flows that got another label, the first choice for one that sent before too
 	Moves         uint64
 	Unsafe        uint64 // of these: the flow was not idle
@@ -21,8 +22,9 @@ type Stats struct {
 	CounterResets uint64 // samples smaller than the one before
 	Degradations  uint64 // times that the model was found wrong
 	// flows that would have to be idle to move, or for their first choice, at the last look
-	Waiting       int
-	NoBetter      bool   // the load is above the threshold, and no move of any flow would gain
+	Waiting int
+	// the load is above the threshold, and no move of any flow would gain
+	NoBetter      bool
 	QuotasRefused uint64 // quotas that name no member, leaf or class of this table
 }
 

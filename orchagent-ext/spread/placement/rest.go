@@ -17,7 +17,8 @@ type rest struct {
 const (
 	leastRest = int64(2e9)
 	mostRest  = int64(64e9)
-	muchWorse = 0.1 // worst ÷ mean beyond what began moves of late: the load is another one
+	// worst ÷ mean beyond what began moves of late: the load is another one
+	muchWorse = 0.1
 )
 
 // over reports whether a load with this worst ÷ mean may move flows, and notes that they do.

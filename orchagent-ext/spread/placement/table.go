@@ -30,9 +30,10 @@ type Moves uint8
 
 // The permissions. A held flow stays with all of them.
 const (
-	MovesIdle  Moves = iota // those whose counter did not change for IdleNS
-	MovesAny                // all; packets of the flow may arrive in another order
-	MovesNever              // none, but for the first choice for one that [Table.Enter] added
+	MovesIdle Moves = iota // those whose counter did not change for IdleNS
+	MovesAny               // all; packets of the flow may arrive in another order
+	// none, but for the first choice for one that [Table.Enter] added
+	MovesNever
 )
 
 // Config has the operator's settings. The zero value of a field means its default.

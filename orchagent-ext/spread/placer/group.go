@@ -22,14 +22,15 @@ type group struct {
 	members []nexthops.Member
 	names   []string // of members, each once
 	// table has the flows of the group, and predicts their members with model.
-	table   *placement.Table
-	model   ecmp.Model
-	linear  *ecmp.Linear // model, where it is learned and has not given up
-	shape   string       // what the model was made of
-	reason  string       // why no flow moves, besides a model that is wrong; ""
-	gaveUp  bool         // what is learned does not fit: only what is observed is known
-	ordered bool         // members are in the order of the switch, not in that of the kernel
-	lacks   error        // why they are not; nil: they are, or it is the same
+	table  *placement.Table
+	model  ecmp.Model
+	linear *ecmp.Linear // model, where it is learned and has not given up
+	shape  string       // what the model was made of
+	reason string       // why no flow moves, besides a model that is wrong; ""
+	gaveUp bool         // what is learned does not fit: only what is observed is known
+	// members are in the order of the switch, not in that of the kernel
+	ordered bool
+	lacks   error // why they are not; nil: they are, or it is the same
 	plan    planned
 
 	// rerouted counts flows whose path changed with the members; at is the time of sent,
@@ -275,7 +276,8 @@ func (g *group) check(read func(link string) (uint64, bool), now time.Time) {
 	sent := make([]uint64, len(g.members))
 	for i := range g.members {
 		octets, known := read(g.members[i].Link)
-		if !known || g.names[i] != g.members[i].Link { // what it sends says nothing of one next hop
+		// what it sends says nothing of one next hop
+		if !known || g.names[i] != g.members[i].Link {
 			g.sent, g.rates = nil, nil
 			return
 		}
@@ -296,7 +298,8 @@ func (g *group) check(read func(link string) (uint64, bool), now time.Time) {
 		g.table.Unchecked()
 	}
 	g.sent, g.at = sent, now
-	if l := g.linear; l != nil && (l.GaveUp() || l.Score().Wrong()) { // what is observed is left
+	// what is observed is left
+	if l := g.linear; l != nil && (l.GaveUp() || l.Score().Wrong()) {
 		g.gaveUp, g.linear, g.shape = true, nil, ""
 	}
 }

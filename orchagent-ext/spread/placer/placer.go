@@ -60,12 +60,13 @@ type Config struct {
 
 // Times of the polls.
 const (
-	leastPoll   = 5 * time.Millisecond
-	mostPoll    = 200 * time.Millisecond
-	pollShare   = 20               // a poll may take one of so many parts of the time
-	slowPolls   = 16               // in a row until what they take counts
-	waitShare   = 4                // likewise, while pauses are waited for
-	checkEvery  = time.Second      // between two looks whether ports sent what was predicted
+	leastPoll = 5 * time.Millisecond
+	mostPoll  = 200 * time.Millisecond
+	pollShare = 20 // a poll may take one of so many parts of the time
+	slowPolls = 16 // in a row until what they take counts
+	waitShare = 4  // likewise, while pauses are waited for
+	// between two looks whether ports sent what was predicted
+	checkEvery  = time.Second
 	readEvery   = 30 * time.Second // next hops are read again, with or without news
 	settleNews  = 20 * time.Millisecond
 	retryGroups = time.Second

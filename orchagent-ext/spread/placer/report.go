@@ -19,8 +19,9 @@ type Report struct {
 	Ordered  bool
 	Lacks    error  // why they are not, though the switch is not the kernel; nil
 	Rerouted uint64 // flows that had another path when the group changed
-	Plan     uint64 // number of the plan for the fabric whose quotas are in force; 0: none is
-	Ignored  uint64 // quotas of plans, for leaves or spines that are not there
+	// number of the plan for the fabric whose quotas are in force; 0: none is
+	Plan    uint64
+	Ignored uint64 // quotas of plans, for leaves or spines that are not there
 }
 
 // A Member is a next hop of a group.

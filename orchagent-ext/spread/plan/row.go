@@ -257,7 +257,8 @@ const idleShare = 0.1
 // order, so that all leaves get the same result.
 func unevenly(rows []Row, load func(*Row) map[string]float64) (worst float64) {
 	total := func(r *Row) (sum, weight float64) {
-		for _, spine := range slices.Sorted(maps.Keys(r.Spines)) { // in order: a sum depends on it
+		// in order: a sum depends on it
+		for _, spine := range slices.Sorted(maps.Keys(r.Spines)) {
 			if w := r.Spines[spine]; w > 0 {
 				sum += load(r)[spine]
 				weight += w

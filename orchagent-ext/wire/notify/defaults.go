@@ -34,7 +34,8 @@ const (
 	DefaultTrafficClass = 48 << 2 // DSCP CS6, network control (RFC 4594 section 3.1); ECN 0
 	// first dynamic port (RFC 6335); a switch copies that of the data packet
 	DefaultSrcPort = 49152
-	DefaultPKey    = 0xffff // the default partition; a switch copies that of the data packet
+	// the default partition; a switch copies that of the data packet
+	DefaultPKey = 0xffff
 
 	// Bodies.
 	RateAdviceVersion = 1      // draft-zz section 6.2
@@ -59,7 +60,8 @@ type CodePoints struct {
 	PPFCTypeV4 uint8 // ICMPv4 type
 	PPFCCodeV4 uint8
 	PPFCPort   uint16 // UDP destination port
-	Figure2    bool   // a flow identifier of one word is accepted (draft-xz section 4.1, figure 2)
+	// a flow identifier of one word is accepted (draft-xz section 4.1, figure 2)
+	Figure2 bool
 
 	RateAdviceOpcode roce.Opcode // of the BTH
 }

@@ -19,9 +19,10 @@ const (
 
 	// The message cannot be read.
 
-	Short             // it, or a header before it, ends too early
-	BadLength         // it is too long, or a length field contradicts the packet
-	UnknownFlowLength // PPFC: the flow identifier has a length other than 0, 4, 8 or 16 octets
+	Short     // it, or a header before it, ends too early
+	BadLength // it is too long, or a length field contradicts the packet
+	// PPFC: the flow identifier has a length other than 0, 4, 8 or 16 octets
+	UnknownFlowLength
 
 	// The message can be read; a receive rule refuses it.
 
@@ -37,8 +38,9 @@ const (
 	ZeroStream     // PFCM: Stream ID 0, which is never allocated
 	ZeroRate       // Rate Advice of 0 Mbit/s
 	BadQueuePair   // a queue pair number of more than 24 bits
-	FamilyMix      // addresses that are not all of the family of the packet that carries them
-	NoBECN         // CNP without the BECN bit
+	// addresses that are not all of the family of the packet that carries them
+	FamilyMix
+	NoBECN // CNP without the BECN bit
 	// PFC to another address than 01-80-C2-00-00-01; PFCM neither to a link-local address nor to all nodes
 	BadDestination
 	// PFCM from an address that is not link-local; PPFC over ICMP from another address than its router identifier

@@ -64,11 +64,14 @@ type Problem uint8
 
 // The problems of a header.
 const (
-	Truncated  Problem = iota // the packet, or what was captured of it, ends inside the header
-	BadVersion                // the version field is not the one that the layer before announced
-	BadLength                 // a length field contradicts the packet or the header around it
-	TooMany                   // more headers of this kind than a sane packet has
-	BadPad                    // the BTH's pad count is larger than what it pads
+	// the packet, or what was captured of it, ends inside the header
+	Truncated Problem = iota
+	// the version field is not the one that the layer before announced
+	BadVersion
+	// a length field contradicts the packet or the header around it
+	BadLength
+	TooMany // more headers of this kind than a sane packet has
+	BadPad  // the BTH's pad count is larger than what it pads
 	numProblems
 )
 
