@@ -152,10 +152,15 @@ func holdAtEndpoint(t *testing.T, to, host netip.Addr, route string, frame func(
 	}
 	stream := flow.HashStreamID(0, fabric.HostA.Addr().As16(), to.As16(), heldLabel)
 	sender, n := l.sender(l.A), 0
+	const apart, late = 400 * time.Microsecond, 100 * time.Millisecond // some 5 Mbit/s, also where a busy machine stops this thread
+	due := time.Now()
 	send := func() {
 		l.put(sender, frame(l, n))
 		n++
-		for begin := time.Now(); time.Since(begin) < 400*time.Microsecond; { // some 5 Mbit/s; a sleep would be longer
+		for due = due.Add(apart); time.Now().Before(due); { // a sleep would be longer
+		}
+		if earliest := time.Now().Add(-late); due.Before(earliest) {
+			due = earliest
 		}
 	}
 	l.soon("packets wait at the leaf, and the sender is told", func() bool {
