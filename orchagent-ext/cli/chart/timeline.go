@@ -162,6 +162,9 @@ func fitting(s string, size, width float64) float64 {
 	return size * min(1, width/max(textWidth(s, size), 1))
 }
 
+// wider is how much wider bold characters are than those of [textWidth].
+const wider = 1.25
+
 // names is the legend of a plot; it ends at x.
 func names(out *bytes.Buffer, p Plot, x, y float64) {
 	var all []string
@@ -172,9 +175,8 @@ func names(out *bytes.Buffer, p Plot, x, y float64) {
 		all = append(all, s.Name)
 	}
 	for i := len(all) - 1; i >= 0; i-- {
-		x -= textWidth(all[i], tickSize)
-		text(out, x, y, tickSize, lineColors[i%len(lineColors)], bold, all[i])
-		x -= 12
+		text(out, x, y, tickSize, lineColors[i%len(lineColors)], bold+` text-anchor="end"`, all[i])
+		x -= textWidth(all[i], tickSize)*wider + 12
 	}
 }
 

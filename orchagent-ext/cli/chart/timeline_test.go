@@ -61,3 +61,25 @@ func TestFirstHourNotesStayInTheirCourse(t *testing.T) {
 		t.Errorf("a short note has size %v", sizes["short"])
 	}
 }
+
+// TestFirstHourNamesOfALegendStayApart: they end where the plot does, and bold words do not touch.
+func TestFirstHourNamesOfALegendStayApart(t *testing.T) {
+	var out bytes.Buffer
+	held := Plot{Title: "held, by", Spans: []Spans{{Name: "core"}, {Name: "aggregation"}, {Name: "edge"}}}
+	if err := Timelines(&out, "title", 3, []Course{{Title: "a", Plots: []Plot{held}}}); err != nil {
+		t.Fatal(err)
+	}
+	const perOctet = 0.64 * tickSize // of DejaVu Sans Bold, as a browser draws it
+	end := margin + courseWidth
+	for _, name := range []string{"edge", "aggregation", "core"} {
+		m := regexp.MustCompile(`<text x="([0-9.]+)"[^>]* text-anchor="end">` + name + `<`).FindStringSubmatch(out.String())
+		if m == nil {
+			t.Fatalf("%s is not in the legend", name)
+		}
+		if x, _ := strconv.ParseFloat(m[1], 64); x > end+0.01 {
+			t.Errorf("%s ends at %.0f, and the next word begins at %.0f", name, x, end)
+		} else {
+			end = x - perOctet*float64(len(name)) - 4
+		}
+	}
+}
