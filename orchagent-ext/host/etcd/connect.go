@@ -42,14 +42,16 @@ func (c *Config) Connect(ctx context.Context, why *Cause, use func(context.Conte
 
 var errTokenRefused = errors.New("etcd refuses the token of this connection: logging in again")
 
-// endWithToken ends a connection whose token etcd refuses even in a login. The client
-// sends its old token with each login, and a member that was restarted has forgotten it,
-// so that only another client gets a token.
+// endWithToken ends a connection whose token etcd refuses. The client would log in again by itself, but
+// sends its old token with that login, which a member that was restarted has forgotten, and within the time
+// of the call that was refused, which a busy etcd needs to check a password: another client has
+// time of its own. Other tokens are ended with where the login fails.
 func endWithToken(stop context.CancelCauseFunc) grpc.UnaryClientInterceptor {
 	stale := []error{rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision, rpctypes.ErrUserEmpty}
 	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		err := invoker(ctx, method, request, reply, conn, opts...)
-		if method == etcdserverpb.Auth_Authenticate_FullMethodName && slices.Contains(stale, rpctypes.Error(err)) {
+		is := rpctypes.Error(err)
+		if is == rpctypes.ErrInvalidAuthToken || method == etcdserverpb.Auth_Authenticate_FullMethodName && slices.Contains(stale, is) {
 			stop(errTokenRefused)
 		}
 		return err

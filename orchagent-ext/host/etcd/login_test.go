@@ -3,9 +3,13 @@
 package etcd
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
 
 	"sluice/tests/etcdtest"
 )
@@ -48,4 +52,30 @@ func TestBoardReplacesKeysWithoutALease(t *testing.T) {
 	a.await(t, "it leads", func(v View) bool { return leads(v) && v.Leader == "a" && string(v.Rows["a"]) == "of a" })
 	a.Publish(1, "shape", map[string][]byte{"a": []byte("part")})
 	a.await(t, "it publishes", func(v View) bool { return v.Published == 1 })
+}
+
+// A refused token ends the connection before the client's own login, for which the call may have no
+// time left; a revision that has changed does not, since that login works.
+func TestRefusedTokenEndsTheConnection(t *testing.T) {
+	for _, tt := range []struct {
+		method string
+		err    error
+		ends   bool
+	}{
+		{"/etcdserverpb.Lease/LeaseGrant", rpctypes.ErrGRPCInvalidAuthToken, true},
+		{"/etcdserverpb.Lease/LeaseGrant", rpctypes.ErrGRPCAuthOldRevision, false},
+		{"/etcdserverpb.Auth/Authenticate", rpctypes.ErrGRPCAuthOldRevision, true},
+		{"/etcdserverpb.KV/Range", context.DeadlineExceeded, false},
+		{"/etcdserverpb.KV/Range", nil, false},
+	} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		invoke := func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return tt.err }
+		if err := endWithToken(stop)(ctx, tt.method, nil, nil, nil, invoke); !errors.Is(err, tt.err) {
+			t.Errorf("%s: %v, want %v", tt.method, err, tt.err)
+		}
+		if ended := errors.Is(context.Cause(ctx), errTokenRefused); ended != tt.ends {
+			t.Errorf("%s, %v: the connection ends: %v", tt.method, tt.err, ended)
+		}
+		stop(nil)
+	}
 }
