@@ -15,6 +15,9 @@ import (
 // softsai is the folder of the software switch and its tests.
 const softsai = "sai-shim/softsai"
 
+// earlier has the maps of an earlier version, which the tests of the software switch read.
+const earlier = "tests/upgrade/testdata"
+
 // variants of libsoftsai.so that its tests build where there is a compiler, by options of make.
 var variants = []string{"BPF_DEFINES=-DSOFTSAI_DROP_CALLS=10"}
 
@@ -37,6 +40,9 @@ func build(ctx context.Context, bin, folder string) (*built, error) {
 		if err := b.add(filepath.Join(pkg, "testdata"), filepath.Join(pkg, "testdata")); err != nil {
 			return nil, err
 		}
+	}
+	if err := b.add(earlier, earlier); err != nil {
+		return nil, err
 	}
 	out := filepath.Join(folder, "softsai")
 	arguments := func(sub string, more ...string) []string {

@@ -23,9 +23,9 @@ type tester struct {
 }
 
 // test runs the tests of a package that a pattern matches, each by a process of its own, and
-// prints those that do not pass.
-func (t *tester) test(ctx context.Context, pkg, pattern string) (all verdicts, out string, err error) {
-	list, err := t.run(ctx, pkg, "-test.list='"+pattern+"'")
+// prints those that do not pass. environment is NAME=VALUE or empty.
+func (t *tester) test(ctx context.Context, pkg, pattern, environment string) (all verdicts, out string, err error) {
+	list, err := t.run(ctx, pkg, "", "-test.list='"+pattern+"'")
 	if err != nil {
 		return all, list, err
 	}
@@ -33,7 +33,7 @@ func (t *tester) test(ctx context.Context, pkg, pattern string) (all verdicts, o
 		if name = strings.TrimSpace(name); !strings.HasPrefix(name, "Test") {
 			continue
 		}
-		text, err := t.run(ctx, pkg, "-test.v -test.run='^"+name+"$'")
+		text, err := t.run(ctx, pkg, environment, "-test.v -test.run='^"+name+"$'")
 		v := count(text)
 		if err != nil && v.failed == nil {
 			v.failed = []string{name}
@@ -55,11 +55,11 @@ func (t *tester) test(ctx context.Context, pkg, pattern string) (all verdicts, o
 }
 
 // run runs the tests of a package with flags of package testing, and returns their output.
-func (t *tester) run(ctx context.Context, pkg, flags string) (string, error) {
+func (t *tester) run(ctx context.Context, pkg, environment, flags string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.limit+wait)
 	defer cancel()
 	name := pkg[strings.LastIndexByte(pkg, '/')+1:]
-	return t.Run(ctx, "cd /sluice/%s && SOFTSAI_BUILT=/sluice/built ./%s.test -test.timeout=%v -patience=%v %s", pkg, name, t.limit, t.patience, flags)
+	return t.Run(ctx, "cd /sluice/%s && SOFTSAI_BUILT=/sluice/built %s ./%s.test -test.timeout=%v -patience=%v %s", pkg, environment, name, t.limit, t.patience, flags)
 }
 
 // lastLine is the last line of a text that is neither a verdict nor empty, or the last one.

@@ -24,26 +24,29 @@ var kernels = []kernel{
 }
 
 // A feature is shown by one test of tests/e2e.
-type feature struct{ name, test string }
+type feature struct {
+	name, test string
+	soak       bool // the test is one of those that make soak runs
+}
 
 var features = []feature{
-	{"labels", "TestRewriteKeepsLabels"},
-	{"labels over changes of configuration", "TestRewriteKeepsLabelsOverChangesOfConfiguration"},
-	{"placement", "TestPlacedLabelsOutliveSluiced"},
-	{"redirect", "TestCheckTimesEntriesThatRedirect"},
-	{"export", "TestCopiesAreNoSamples"},
-	{"source queue pairs", "TestFewPacketsTeachQueuePairs"},
-	{"health", "TestFlowsTellHowTheyFare"},
-	{"round-trip times", "TestRoundTripsToHostsAreMeasured"},
-	{"queues", "TestQueuesOfTheSoftwareSwitchAreCounted"},
-	{"Stream IDs", "TestStreamIDs"},
-	{"hold, PFCM", "TestHoldActsAtOnceAndForItsTime"},
-	{"hold, PPFC", "TestGatewayHoldsTheFlowOfTheMessage"},
-	{"hold at the sender", "TestHoldBySource"},
-	{"flows in queues, estimated", "TestSampledNamesTheFlowsThatFillAQueue"},
-	{"Rate Advice", "TestGatewayAdvisesTheClientsThatMayBe"},
-	{"SRv6", "TestSRv6End"},
-	{"restart", "TestKilledSluicedCostsNoPacketAndNoLabel"},
+	{name: "labels", test: "TestRewriteKeepsLabels"},
+	{name: "labels over changes of configuration", test: "TestRewriteKeepsLabelsOverChangesOfConfiguration"},
+	{name: "placement", test: "TestPlacedLabelsOutliveSluiced"},
+	{name: "redirect", test: "TestCheckTimesEntriesThatRedirect"},
+	{name: "export", test: "TestCopiesAreNoSamples"},
+	{name: "source queue pairs", test: "TestFewPacketsTeachQueuePairs"},
+	{name: "health", test: "TestFlowsTellHowTheyFare"},
+	{name: "round-trip times", test: "TestRoundTripsToHostsAreMeasured", soak: true},
+	{name: "queues", test: "TestQueuesOfTheSoftwareSwitchAreCounted"},
+	{name: "Stream IDs", test: "TestStreamIDs"},
+	{name: "hold, PFCM", test: "TestHoldActsAtOnceAndForItsTime"},
+	{name: "hold, PPFC", test: "TestGatewayHoldsTheFlowOfTheMessage"},
+	{name: "hold at the sender", test: "TestHoldBySource"},
+	{name: "flows in queues, estimated", test: "TestSampledNamesTheFlowsThatFillAQueue"},
+	{name: "Rate Advice", test: "TestGatewayAdvisesTheClientsThatMayBe"},
+	{name: "SRv6", test: "TestSRv6End"},
+	{name: "restart", test: "TestKilledSluicedCostsNoPacketAndNoLabel"},
 }
 
 // modules of the kernel that a fabric and the software switch use, where they are not built in.

@@ -123,11 +123,15 @@ func (o *options) try(ctx context.Context, f *fabric.Fabric, b *built, k kernel,
 		return ctx.Err()
 	}
 	if o.wants("softsai") {
-		r.add(o.check(ctx, t, folder, "softsai", softsai, "."))
+		r.add(o.check(ctx, t, folder, "softsai", softsai, ".", ""))
 	}
 	for _, f := range features {
 		if o.wants("features") || o.wants(f.name) {
-			r.add(o.check(ctx, t, folder, f.name, "tests/e2e", "^"+f.test+"$"))
+			environment := ""
+			if f.soak {
+				environment = "SLUICE_SOAK=1"
+			}
+			r.add(o.check(ctx, t, folder, f.name, "tests/e2e", "^"+f.test+"$", environment))
 		}
 	}
 	return ctx.Err()
@@ -138,9 +142,9 @@ func (o *options) wants(name string) bool {
 }
 
 // check runs tests of a package, and keeps their output.
-func (o *options) check(ctx context.Context, t *tester, folder, name, pkg, pattern string) check {
+func (o *options) check(ctx context.Context, t *tester, folder, name, pkg, pattern, environment string) check {
 	began := time.Now()
-	v, out, err := t.test(ctx, pkg, pattern)
+	v, out, err := t.test(ctx, pkg, pattern, environment)
 	c := check{Name: name, OK: err == nil, Passed: v.passed, Skipped: v.skipped, Failed: v.failed, Seconds: time.Since(began).Seconds()}
 	log := filepath.Join(folder, strings.NewReplacer(" ", "-", ",", "").Replace(name)+".log")
 	if writeErr := os.WriteFile(log, []byte(out), 0o666); writeErr != nil {
