@@ -39,7 +39,7 @@ func (t *tester) test(ctx context.Context, pkg, pattern, environment string) (al
 			v.failed = []string{name}
 		}
 		if v.passed == 0 {
-			fmt.Printf("    %s: %s\n", name, lastLine(text))
+			fmt.Printf("    %s: %s\n", name, reason(text))
 		}
 		all.passed += v.passed
 		all.skipped, all.failed = append(all.skipped, v.skipped...), append(all.failed, v.failed...)
@@ -62,14 +62,16 @@ func (t *tester) run(ctx context.Context, pkg, environment, flags string) (strin
 	return t.Run(ctx, "cd /sluice/%s && SOFTSAI_BUILT=/sluice/built %s ./%s.test -test.timeout=%v -patience=%v %s", pkg, environment, name, t.limit, t.patience, flags)
 }
 
-// lastLine is the last line of a text that is neither a verdict nor empty, or the last one.
-func lastLine(text string) (last string) {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && (last == "" || !verdict.MatchString(line) && line != "FAIL") {
-			last = line
-		}
+// message is a line that a test writes by its Log, Error or Skip.
+var message = regexp.MustCompile(`(?m)^ +(\w+_test\.go:\d+: .*)$`)
+
+// reason is the first message of a test, or its last line.
+func reason(text string) string {
+	if m := message.FindStringSubmatch(text); m != nil {
+		return m[1]
 	}
-	return last
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // verdicts are those of whole tests.

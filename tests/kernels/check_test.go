@@ -31,6 +31,19 @@ panic: test timed out after 1m0s
 	}
 }
 
+// TestReasonIsTheFirstMessage: the lines of a process that a test shows come after it.
+func TestReasonIsTheFirstMessage(t *testing.T) {
+	for text, want := range map[string]string{
+		"=== RUN   TestB\n    b_test.go:1: needs a thing\n    b_test.go:9: stderr:\n--- SKIP: TestB (0.00s)\nPASS\n": "b_test.go:1: needs a thing",
+		"=== RUN   TestD\npanic: no\n": "panic: no",
+		"":                             "",
+	} {
+		if got := reason(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestEachFeatureHasItsTest: the tests that show features are in tests/e2e.
 func TestEachFeatureHasItsTest(t *testing.T) {
 	files, err := filepath.Glob("../e2e/*_test.go")

@@ -23,9 +23,9 @@ import (
 const guestMemory = 1000
 
 type options struct {
-	out, bin, kernels, checks string
-	from                      guest.Suite
-	boot, patience, limit     time.Duration
+	out, bin, kernels, checks, tests string
+	from                             guest.Suite
+	boot, patience, limit            time.Duration
 }
 
 func main() {
@@ -34,6 +34,7 @@ func main() {
 	flag.StringVar(&o.bin, "bin", "bin", "`folder` of the programs and libsoftsai.so")
 	flag.StringVar(&o.kernels, "kernel", "", "`names` of kernels such as 6.12, separated by commas; without it all run")
 	flag.StringVar(&o.checks, "check", "", "`names` of checks: softsai or features, separated by commas; without it all run")
+	flag.StringVar(&o.tests, "test", ".", "`pattern` of the software switch's tests")
 	flag.StringVar(&o.from.Mirror, "mirror", "http://deb.debian.org/debian", "`URL` of a mirror of Debian")
 	flag.StringVar(&o.from.Keys, "keys", "/usr/share/keyrings/debian-archive-keyring.gpg", "`file` of the keys that sign Debian's suites")
 	flag.DurationVar(&o.boot, "boot", 5*time.Minute, "how long a guest may take to boot")
@@ -123,7 +124,7 @@ func (o *options) try(ctx context.Context, f *fabric.Fabric, b *built, k kernel,
 		return ctx.Err()
 	}
 	if o.wants("softsai") {
-		r.add(o.check(ctx, t, folder, "softsai", softsai, ".", ""))
+		r.add(o.check(ctx, t, folder, "softsai", softsai, o.tests, ""))
 	}
 	for _, f := range features {
 		if o.wants("features") || o.wants(f.name) {
