@@ -40,7 +40,7 @@ var features = []feature{
 	{name: "round-trip times", test: "TestRoundTripsToHostsAreMeasured", soak: true},
 	{name: "queues", test: "TestQueuesOfTheSoftwareSwitchAreCounted"},
 	{name: "Stream IDs", test: "TestStreamIDs"},
-	{name: "hold, PFCM", test: "TestHoldActsAtOnceAndForItsTime"},
+	{name: "hold, PFCM", test: "TestHoldUpstream"},
 	{name: "hold, PPFC", test: "TestGatewayHoldsTheFlowOfTheMessage"},
 	{name: "hold at the sender", test: "TestHoldBySource"},
 	{name: "flows in queues, estimated", test: "TestSampledNamesTheFlowsThatFillAQueue"},
