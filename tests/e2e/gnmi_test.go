@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -238,4 +239,50 @@ func BenchmarkSetToSwitch(b *testing.B) {
 	slices.Sort(took)
 	b.ReportMetric(took[len(took)/2], "ms-p50")
 	b.ReportMetric(took[len(took)*99/100], "ms-p99")
+}
+
+// TestFirstHourGnmicRunsThePagesCommands: the lines of docs/gnmi.md with gnmic, as they stand there,
+// read a row and see a change.
+func TestFirstHourGnmicRunsThePagesCommands(t *testing.T) {
+	soakOnly(t) // gnmic has 1400 packages
+	page, err := os.ReadFile("../../docs/gnmi.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, ok := strings.Cut(string(page), "```sh norun\ngnmic ")
+	block, _, ended := strings.Cut(block, "```")
+	lines := strings.Split(strings.ReplaceAll("gnmic "+block, "\\\n", ""), "\n")
+	if !ok || !ended || len(lines) != 3 {
+		t.Fatalf("the page has %q", lines)
+	}
+	program := filepath.Join(t.TempDir(), "gnmic")
+	if out, err := exec.Command("go", "build", "-C", "../../tools/gnmic", "-o", program, "github.com/openconfig/gnmic").CombinedOutput(); err != nil {
+		t.Fatalf("build gnmic: %v\n%s", err, out)
+	}
+	l := newLeaf(t)
+	l.start()
+	g := l.serve()
+	cert, key, _ := g.ca.Sign(t, "alice")
+	line := func(i int) *exec.Cmd {
+		words := strings.Fields(strings.NewReplacer("SWITCH:50070", g.address, "clients-ca.pem", g.ca.File, "ca.pem", g.ca.File, "me.pem", cert, "me.key", key).Replace(lines[i]))
+		return exec.CommandContext(t.Context(), program, words[1:]...)
+	}
+	release, _, _ := strings.Cut(strings.TrimPrefix(runtime.Version(), "go1."), ".")
+	t.Setenv("ASSUME_NO_MOVING_GC_UNSAFE_RISK_IT_WITH", "go1."+release) // a library of its asks for that word
+	l.enable()
+	if out, err := line(0).CombinedOutput(); err != nil || !strings.Contains(string(out), `"admin_state": "enabled"`) {
+		t.Errorf("%s: %v\n%s", lines[0], err, out)
+	}
+	var out logged
+	watch := line(1)
+	watch.Stdout, watch.Stderr = &out, &out
+	if err := child.Start(watch); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = watch.Process.Kill(); _ = watch.Wait() }() // it never ends by itself
+	changes := func() int { return strings.Count(out.String(), "flow_label") }
+	l.until("the state is shown", func() bool { return changes() > 0 })
+	before := changes()
+	l.remove("SLUICE_FLOW_LABEL", "global")
+	l.until("a change of the state is shown", func() bool { return changes() > before })
 }
