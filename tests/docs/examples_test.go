@@ -193,6 +193,7 @@ var examples = []example{
 		text: "sluice sim fabric.yaml --compare none,label,placement,plan --html report.html",
 		then: "grep -q '</html>' /tmp/here/report.html; [ $(wc -l </tmp/output) = 9 ]",
 	},
+	{text: "sluice sim fabric.yaml --compare none,pfc,dcqcn,label+pfcm,advice", then: "grep -q label+pfcm /tmp/output"},
 	{text: "sluice sim advise fabric.yaml", then: "grep -q high_bytes /tmp/output"},
 	{text: "sluice sim fabric.yaml --json", then: "grep -q '\"collective_s\"' /tmp/output"},
 
