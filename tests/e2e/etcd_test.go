@@ -5,9 +5,10 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -29,6 +30,8 @@ type management struct {
 	args []string
 	log  *logged
 	ask  *http.Client
+
+	secret, token string // of root; "": no passwords are required
 }
 
 const etcdPort = "2379"
@@ -102,50 +105,86 @@ func (m *management) start() {
 	}
 }
 
+// post asks etcd by its gateway to JSON, and reads its answer. Where passwords are required it asks
+// as root, and gets another token when etcd has forgotten the one that it had.
+func (m *management) post(path string, ask, answer any) error {
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		var r *http.Request
+		if r, err = http.NewRequest(http.MethodPost, "http://etcd/v3/"+path, bytes.NewReader(body)); err != nil {
+			return err
+		}
+		if m.token != "" && !strings.HasPrefix(path, "auth/") {
+			r.Header.Set("Authorization", m.token)
+		}
+		var got *http.Response
+		if got, err = m.ask.Do(r); err != nil {
+			return err
+		}
+		if got.StatusCode == http.StatusOK {
+			return errors.Join(json.NewDecoder(got.Body).Decode(answer), got.Body.Close())
+		}
+		text, _ := io.ReadAll(got.Body)
+		err = errors.Join(fmt.Errorf("etcd answers %s to %s: %s", got.Status, path, text), got.Body.Close())
+		if m.secret == "" || strings.HasPrefix(path, "auth/") || m.logIn() != nil {
+			break
+		}
+	}
+	return err
+}
+
 // put writes a key.
 func (m *management) put(key, value string) {
 	m.t.Helper()
-	ask, err := json.Marshal(map[string][]byte{"key": []byte(key), "value": []byte(value)})
-	if err != nil {
+	if err := m.post("kv/put", map[string][]byte{"key": []byte(key), "value": []byte(value)}, &struct{}{}); err != nil {
 		m.t.Fatal(err)
 	}
-	answer, err := m.ask.Post("http://etcd/v3/kv/put", "application/json", bytes.NewReader(ask))
-	if err != nil {
-		m.t.Fatal(err)
+}
+
+// requirePasswords makes users root and switch, who have full access and one password, and turns
+// authentication on.
+func (m *management) requirePasswords(secret string) {
+	m.t.Helper()
+	type asked map[string]string
+	for _, step := range []struct {
+		path string
+		ask  asked
+	}{
+		{"user/add", asked{"name": "root", "password": secret}}, {"user/grant", asked{"user": "root", "role": "root"}},
+		{"user/add", asked{"name": "switch", "password": secret}}, {"user/grant", asked{"user": "switch", "role": "root"}},
+		{"enable", asked{}},
+	} {
+		if err := m.post("auth/"+step.path, step.ask, &struct{}{}); err != nil {
+			m.t.Fatal(err)
+		}
 	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		m.t.Fatalf("etcd answers %s", answer.Status)
-	}
+	m.secret = secret
+}
+
+// logIn gets a token.
+func (m *management) logIn() error {
+	var answer struct{ Token string }
+	err := m.post("auth/authenticate", map[string]string{"name": "root", "password": m.secret}, &answer)
+	m.token = answer.Token
+	return err
 }
 
 // keys are the keys below a prefix, with their values.
 func (m *management) keys(prefix string) (map[string]string, error) {
 	end := []byte(prefix)
 	end[len(end)-1]++
-	ask, err := json.Marshal(map[string][]byte{"key": []byte(prefix), "range_end": end})
-	if err != nil {
-		return nil, err
-	}
-	answer, err := m.ask.Post("http://etcd/v3/kv/range", "application/json", bytes.NewReader(ask))
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
 	var said struct {
-		KVs []struct{ Key, Value string }
+		KVs []struct{ Key, Value []byte }
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&said); err != nil || answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("etcd answers %s, %w", answer.Status, err)
+	if err := m.post("kv/range", map[string][]byte{"key": []byte(prefix), "range_end": end}, &said); err != nil {
+		return nil, err
 	}
 	found := map[string]string{}
 	for _, kv := range said.KVs {
-		key, err1 := base64.StdEncoding.DecodeString(kv.Key)
-		value, err2 := base64.StdEncoding.DecodeString(kv.Value)
-		if err1 != nil || err2 != nil {
-			return nil, fmt.Errorf("etcd answers %q=%q", kv.Key, kv.Value)
-		}
-		found[string(key)] = string(value)
+		found[string(kv.Key)] = string(kv.Value)
 	}
 	return found, nil
 }

@@ -21,8 +21,9 @@ import (
 const fabricFlows = 18 // of each leaf to the other
 
 // newClos is two leaves that share their loads, with flows from each to the other that pause
-// between packets.
-func newClos(t *testing.T) (leaves [2]*leaf, m *management) {
+// between packets. prepare prepares etcd, nil: nothing; the leaves have further fields of SLUICE|global,
+// and further flags.
+func newClos(t *testing.T, prepare func(*management), global []string, flags ...string) (leaves [2]*leaf, m *management) {
 	t.Helper()
 	if _, err := os.Stat(seedSetting); err != nil {
 		t.Skip("needs Linux 6.11: ", err)
@@ -37,13 +38,16 @@ func newClos(t *testing.T) (leaves [2]*leaf, m *management) {
 		leaves[i] = newSwitch(t, &fabric.LeafSpine{A: c.Hosts[i], LeafA: c.Edges[i], B: c.Hosts[1-i], Leaf: c.Leaves[i], Uplinks: c.Uplinks[i][:]})
 	}
 	m, endpoints := newManagement(t, leaves[:]...)
+	if prepare != nil {
+		prepare(m)
+	}
 	for i, l := range leaves {
-		l.set("SLUICE", "global", "etcd_endpoints@", endpoints[i], "stream_id_domain", "pod-7")
+		l.set("SLUICE", "global", append([]string{"etcd_endpoints@", endpoints[i], "stream_id_domain", "pod-7"}, global...)...)
 		l.set("DEVICE_METADATA", "localhost", "hostname", fmt.Sprint("leaf-", i))
 		for s, up := range c.Uplinks[i] {
 			l.set("DEVICE_NEIGHBOR", up.Name, "name", fmt.Sprint("spine-", s))
 		}
-		l.start()
+		l.start(flags...)
 		l.enable()
 		l.set("SLUICE_PLACEMENT", "global", "admin_state", "enabled", "sampling_rate", "1", "idle_us", "20000", "scope", "fabric")
 		l.awaitFields("SLUICE_STATE", "global", "placement", "active")
@@ -147,7 +151,7 @@ func (l *leaf) worstDownlink() float64 {
 // used is set aside, and said.
 func TestLeavesShareTheirLoads(t *testing.T) {
 	t.Parallel() // it waits most of its time
-	leaves, m := newClos(t)
+	leaves, m := newClos(t, nil, nil)
 	planner := leaves[0].awaitFabric("leaf", "leaf-0", "leaves", "2")["planner"]
 	leaves[1].awaitFabric("leaf", "leaf-1", "leaves", "2", "planner", planner, "scope", "local")
 	m.put("/sluice/pod-7/placement/row/leaf-9", `{"leaf":"leaf-9","spines":{"spine-0":-1}}`)
