@@ -46,6 +46,9 @@ func (l *leaf) realtimeTime() time.Duration {
 	return 0
 }
 
+// pauseLasts is how long a genuine pause holds, µs: a busy machine may take long to obey it.
+const pauseLasts = 50_000
+
 // stolen is how long the hypervisor had the CPUs of this machine: it counts in the time of the
 // threads that ran.
 func stolen(t *testing.T) time.Duration {
@@ -61,6 +64,15 @@ func stolen(t *testing.T) time.Duration {
 		t.Fatal(err)
 	}
 	return time.Duration(ticks) * tick
+}
+
+// obeys sends pauses of a neighbor until one is obeyed: one that comes too late is dropped.
+func (l *leaf) obeys(s *fabric.Sender, by *fabric.Interface) {
+	l.t.Helper()
+	l.until("a pause is obeyed", func() bool {
+		l.put(s, l.pfcm(by, func(_ *notify.Envelope, m *notify.PFCM) { m.Time = pauseLasts }))
+		return l.notified("pfcm", "held") > 0
+	})
 }
 
 // floodPauses sends valid pauses of a neighbor, of 2000 flows, as fast as two threads can. end
@@ -111,7 +123,6 @@ func TestFloodOfPausesLeavesOthersTheirCore(t *testing.T) {
 		most     = 30                    // percent
 		burst    = 20 * time.Millisecond // at the begin, and ticks
 		duration = 4 * time.Second
-		lasts    = 50_000 // µs, a genuine pause
 	)
 	for name, rates := range map[string][]string{
 		"default rates": nil,
@@ -121,15 +132,12 @@ func TestFloodOfPausesLeavesOthersTheirCore(t *testing.T) {
 			l := holding(t, append([]string{"hold_limit_ms", "0"}, rates...))
 			up, flooding := l.Uplinks[0], l.Uplinks[1]
 			genuine := l.sender(up.Peer())
-			l.until("a pause is obeyed", func() bool { // one that comes too late is dropped
-				l.put(genuine, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.Time = lasts }))
-				return l.notified("pfcm", "held") > 0
-			})
+			l.obeys(genuine, up)
 			end := l.floodPauses(flooding)
 			cpu, whole, taken, begin, n := l.realtimeTime(), usageOf(t, l.sluiced.Pid).cpu, stolen(t), time.Now(), 0
 			for ; time.Since(begin) < duration; time.Sleep(10 * time.Millisecond) {
 				n++
-				l.put(genuine, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.StreamID, m.Time = uint16(1000+n), lasts }))
+				l.put(genuine, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.StreamID, m.Time = uint16(1000+n), pauseLasts }))
 			}
 			took := time.Since(begin)
 			percent := func(d time.Duration) float64 { return 100 * d.Seconds() / took.Seconds() }

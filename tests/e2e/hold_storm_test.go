@@ -55,8 +55,7 @@ func spoofStorm(t testing.TB) time.Duration {
 	)
 	s := l.sender(up.Peer())
 	// What is active obeys: the neighbor is known.
-	l.put(s, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.Time = 1000 }))
-	l.awaitNotified("pfcm", "held", 1)
+	l.obeys(s, up)
 	l.quiet()
 	early, heldEarly := map[string]uint64{}, l.notified("pfcm", "held") // before it was, and since
 	for _, spoof := range spoofs {
@@ -72,7 +71,7 @@ func spoofStorm(t testing.TB) time.Duration {
 		}
 		if i%(ms/genuine) == 0 {
 			stream := uint16(1000 + i)
-			l.put(s, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.StreamID, m.Time = stream, 1000 }))
+			l.put(s, l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.StreamID, m.Time = stream, pauseLasts }))
 		}
 	}
 	took := time.Since(begin)
