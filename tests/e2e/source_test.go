@@ -396,6 +396,8 @@ func TestGatewayKilledWhileItHolds(t *testing.T) {
 func TestSenderThatIgnoresAdvice(t *testing.T) {
 	soakOnly(t)
 	w, near, far := newWAN(t, "client_message", "rate-advice")
+	near.set("SLUICE_RATE_ADVICE", "global", "admin_state", "enabled")
+	near.set("SLUICE_RATE_ADVICE_HOST", fabric.HostA.Masked().String(), "NULL", "NULL")
 	startWAN(near, far, 20, 600_000)
 	c, err := w.Receiver.Capture()
 	if err != nil {
