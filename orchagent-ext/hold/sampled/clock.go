@@ -27,6 +27,10 @@ const (
 	// meanwhile, are taken for counters that stand still; or how many readings that failed.
 	frozen = 10
 
+	// slow is how many readings in a row that take long are taken for a slow library: one alone may
+	// have had no CPU.
+	slow = 5
+
 	// longestCalm is how many good readings in a row it takes at most.
 	longestCalm = 64 * calm
 )
@@ -54,6 +58,7 @@ type Clock struct {
 	same    int    // readings that are the one before, in a row
 	changed uint64 // Sampled when the last one differed
 	missed  int    // readings in a row that failed
+	slow    int    // readings in a row that took long
 	good    int    // in a row
 	needed  int    // of these, to halve the interval
 	reason  string
@@ -105,13 +110,16 @@ func (c *Clock) Take(r Reading, size uint64) bool {
 	return true
 }
 
-// Took takes how long a reading took. One that takes half of the interval keeps others from the
-// library, such as those of SONiC's own counters.
+// Took takes how long a reading took. Several in a row that take half of the interval keep others from
+// the library, such as those of SONiC's own counters.
 func (c *Clock) Took(d time.Duration) {
 	if c.least == 0 {
 		c.least = c.Interval
 	}
-	if d > c.Interval/2 {
+	if d <= c.Interval/2 {
+		c.slow = 0
+	} else if c.slow++; c.slow >= slow {
+		c.slow = 0
 		c.Slower(fmt.Sprintf("a reading of queues took %v", d.Round(time.Millisecond)))
 	}
 }

@@ -283,6 +283,24 @@ func TestUselessReadingsDoubleTheInterval(t *testing.T) {
 	}
 }
 
+// One reading that takes long leaves the interval as it is, several in a row double it.
+func TestSlowReadingsDoubleTheInterval(t *testing.T) {
+	c := &Clock{Interval: interval}
+	for range 10 * slow {
+		c.Took(interval)
+		c.Took(interval / 10)
+	}
+	if c.Interval != interval || c.Unproven() != "" {
+		t.Errorf("by single slow readings: interval %v: %q", c.Interval, c.Unproven())
+	}
+	for range slow {
+		c.Took(interval)
+	}
+	if c.Interval != 2*interval || c.Unproven() == "" {
+		t.Errorf("by %d slow readings in a row: interval %v: %q", slow, c.Interval, c.Unproven())
+	}
+}
+
 // Over a WAN a hold that comes 30 ms late fits a deep buffer; in a data center it comes too late.
 func TestHopByHopHoldsFitTheBuffer(t *testing.T) {
 	if why := Fits(10_000, 30*time.Millisecond, 64<<20); why != "" {
