@@ -157,12 +157,11 @@ func TestLossLowersTheRateThatIsAdvised(t *testing.T) {
 			}
 			rates = append(rates, now)
 		}
-		if len(rates) > 40 && lower < 5 {
-			t.Fatalf("an egress of %d Mbit/s that drops is advised as %v Mbit/s", mbps, rates)
+		all := sent.Load()
+		missing := all - int64(sessionsOf(out, elephantQP)) // dropped, and some 60 in the queue
+		if len(rates) > 40 && lower < 5 && missing > all/4 {
+			t.Fatalf("an egress of %d Mbit/s that dropped %d of %d packets is advised as %v Mbit/s", mbps, missing, all, rates)
 		}
-		return lower >= 5
+		return lower >= 5 && missing >= 200
 	})
-	if arrived := sessionsOf(out, elephantQP); int64(arrived) >= sent.Load()*3/4 {
-		t.Errorf("%d of %d packets arrived: the queue has hardly dropped any", arrived, sent.Load())
-	}
 }
