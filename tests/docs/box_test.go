@@ -28,11 +28,13 @@ type box struct {
 }
 
 // boxSetup makes the box in the namespaces that it is started in, and says its pid.
-// What is mounted below / is not in it, but for the folder of the source.
+// What is mounted below / is not in it, but for the folder of the source; nor is the state of a Sluice of this
+// machine.
 const boxSetup = `
 mount -t tmpfs tmpfs "$1"
 mkdir -p "$1/upper/$2" "$1/work" "$1/root" "$1/upper2" "$1/work2"
 mount -t overlay overlay -o lowerdir=/,upperdir="$1/upper",workdir="$1/work" "$1/root"
+rm -rf "$1/root/var/lib/sluice" "$1/root/etc/sluice"
 mount -t overlay overlay -o lowerdir="$2",upperdir="$1/upper2",workdir="$1/work2" "$1/root$2"
 mount -t proc proc "$1/root/proc"
 mount -t sysfs sysfs "$1/root/sys"

@@ -86,7 +86,8 @@ static sai_status_t get_qos_map_attribute(sai_object_id_t id, uint32_t n, sai_at
 	record("get", SAI_OBJECT_TYPE_QOS_MAP, id, 0, NULL);
 	if (status != SAI_STATUS_SUCCESS)
 		return status;
-	if (n != 1 || list->id != SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST || !at || type_of(id) != SAI_OBJECT_TYPE_QOS_MAP || !store_has(id))
+	if (n != 1 || list->id != SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST || !at || type_of(id) != SAI_OBJECT_TYPE_QOS_MAP ||
+	    !store_has(id))
 		return SAI_STATUS_INVALID_PARAMETER;
 	if (queues && strchr(at, ';'))
 		at = strchr(at, ';') + 1;

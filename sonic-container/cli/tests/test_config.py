@@ -70,9 +70,9 @@ def test_writes(switch, before, line, after):
 
 
 @pytest.mark.parametrize('line, message', [
-    ('flow-label set --algorithm md5', 'SLUICE_FLOW_LABEL|global: algorithm "md5": must be one of draft-literal, crc32'),
-    ('flow-label set --admin-state enabled --rewrite often', 'SLUICE_FLOW_LABEL|global: rewrite "often": must be one of zero-only, always'),
-    ('flow-label set --manage-switch-hash True', 'SLUICE_FLOW_LABEL|global: manage_switch_hash "True": must be true or false'),
+    ('flow-label set --algorithm md5', '--algorithm: "md5" must be one of draft-literal, crc32 (config sluice flow-label set --help)'),
+    ('flow-label set --admin-state enabled --rewrite often', '--rewrite: "often" must be one of zero-only, always (config sluice flow-label set --help)'),
+    ('flow-label set --manage-switch-hash True', '--manage-switch-hash: "True" must be one of true, false (config sluice flow-label set --help)'),
     ('rate-advice set --opcode 10', 'SLUICE_RATE_ADVICE|global: opcode "10": must be 29 or 192..255'),
     ('rate-advice-host set 10.0.0.1', 'SLUICE_RATE_ADVICE_HOST|10.0.0.1: prefix "10.0.0.1": must be an IP prefix, as 10.0.0.0/8 or 2001:db8::/32'),
     ('ppfc-gateway set 2001:db8:a::/48 --gateway 10.0.0.1', 'SLUICE_PPFC_GATEWAY|2001:db8:a::/48: gateway "10.0.0.1": gateway and prefix must be of one address family'),
@@ -102,7 +102,7 @@ def test_writes(switch, before, line, after):
      'SLUICE|global: etcd_cert_file needs etcd_ca_file, and etcd_endpoints of https'),
     ('global set --etcd-user me', 'SLUICE|global: etcd_user and etcd_password_file go together'),
     ('global set --stream-id-domain a/b', 'SLUICE|global: stream_id_domain "a/b": must be 1..64 letters, digits, _ . -'),
-    ('port set Ethernet0 --role core', 'SLUICE_PORT|Ethernet0: role "core": must be one of edge, fabric, border'),
+    ('port set Ethernet0 --role core', '--role: "core" must be one of edge, fabric, border (config sluice port set --help)'),
     ('port set Ethernet9 --role edge', 'SLUICE_PORT|Ethernet9: name "Ethernet9": no such row in PORT or PORTCHANNEL; there are: '
      'Ethernet0, Ethernet4, Ethernet8, Ethernet12, Ethernet16, Ethernet20, Ethernet24, Ethernet28, \u2026'),
     ('port set Ethernet0', 'nothing to set: give one of --flow-label, --role, --threshold, --upstream-neighbor'),
