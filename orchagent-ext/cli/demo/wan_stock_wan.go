@@ -64,7 +64,7 @@ func (w *wanStock) path(ctx context.Context, to *wanStockFigures) error {
 				w.say("run %d of %d: Rate Advice to %d flows, %v", i+1, m.runs, n, m.egress)
 				one, err := w.overload(ctx, n, m.egress)
 				if err != nil {
-					return fmt.Errorf("Rate Advice to %d flows, %v: %w", n, m.egress, err)
+					return fmt.Errorf("advise %d flows, %v: %w", n, m.egress, err)
 				}
 				all = append(all, one)
 			}

@@ -132,7 +132,7 @@ func TestListenerKeepsTheLatest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(pair[1])
+	defer func() { _ = unix.Close(pair[1]) }()
 	l := &Listener{Open: func() (int, error) { return pair[0], nil }}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -89,7 +89,7 @@ func TestQueuesArePolledByAGroupOfSluice(t *testing.T) {
 	p := newPolled(t)
 	p.waits.Store(5000)
 	o := p.reconcile(p.engine, polls(10*time.Millisecond, "Ethernet0:1", "Ethernet4:0"))
-	if o.Choices.Method(engine.NeedThreshold) != engine.Sampled {
+	if o.Method(engine.NeedThreshold) != engine.Sampled {
 		t.Fatalf("%+v", o.Choices[engine.NeedThreshold])
 	}
 	p.group(2, 10*time.Millisecond)

@@ -45,7 +45,7 @@ func TestAStreamReplacesPolls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(pair[1])
+	defer func() { _ = unix.Close(pair[1]) }()
 	d := must(New(t.Context(), p.databases, Options{Stream: func() (int, error) { return pair[0], nil }}))
 	defer func() { _ = d.Close() }()
 	p.driver, p.engine = d, p.place.engine(d)
