@@ -145,19 +145,6 @@ func TestFloodOfPausesLeavesOthersTheirCore(t *testing.T) {
 			beside := percent(burst + stolen(t) - taken)
 			t.Logf("%d genuine pauses beside %.0f others a second: %.1f %% of a core, %.1f %% with all threads; enforce_us p50 %s, p99 %s, max %s; %s", n, float64(sent)/took.Seconds(), share, all,
 				l.notifiedText("pfcm", "enforce_us_p50"), l.notifiedText("pfcm", "enforce_us_p99"), l.notifiedText("pfcm", "enforce_us_max"), l.notifiedAll("pfcm"))
-			t.Logf("log %d", len(l.log.String()))
-			th, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", l.sluiced.Pid))
-			for _, f := range th {
-				x, _ := os.ReadFile(f)
-				y := strings.Fields(string(x))
-				z, _ := os.ReadFile(filepath.Dir(f) + "/schedstat")
-				t.Logf("thread %s %s utime %s stime %s prio %s nice %s sched %s", y[0], y[1], y[13], y[14], y[17], y[18], strings.TrimSpace(string(z)))
-			}
-			for line := range strings.Lines(l.log.String()) {
-				if strings.HasPrefix(line, "turn") {
-					t.Log(line)
-				}
-			}
 			if share > most+beside {
 				t.Errorf("%.1f %% of a core, want %d at most, and %.1f of a burst and of what the hypervisor took", share, most, beside)
 			}
