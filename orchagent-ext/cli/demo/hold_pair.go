@@ -37,7 +37,7 @@ const (
 	countEvery = time.Second
 )
 
-// pair switches PFCM off, so that the fast lanes count from 0, and measures.
+// pair switches PFCM off, so that flow control counts from 0, and measures.
 func (n *chain) pair(ctx context.Context) (l latencies, err error) {
 	if err := n.configure(ctx, runNone); err != nil {
 		return l, err

@@ -205,7 +205,7 @@ func (t *Task) loop() error {
 func (l *loop) prioritize() {
 	why := ""
 	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: priority}, 0); err != nil {
-		why = fmt.Sprintf("the fast lane has no real-time priority (CAP_SYS_NICE, or cpu.rt_runtime_us of its control group): %v", err)
+		why = fmt.Sprintf("the thread of flow control has no real-time priority (CAP_SYS_NICE, or cpu.rt_runtime_us of its control group): %v", err)
 	}
 	l.Task.realtime.Store(&why)
 	l.realtime = why == ""
