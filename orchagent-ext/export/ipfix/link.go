@@ -31,6 +31,10 @@ type link struct {
 	healthFirst bool // in the last message
 }
 
+// inFlight is how long the end of a DTLS session waits for datagrams that the collector
+// has not read: about what a process waits for a CPU on a machine with much else to do.
+const inFlight = time.Second
+
 // errRenew ends a DTLS session that will be set up again.
 var errRenew = errors.New("session is renewed")
 
@@ -75,7 +79,7 @@ func (l *link) loop(ctx context.Context) error {
 		}
 		if now := time.Now(); l.due(now) {
 			if l.to.Transport == DTLS && !now.Before(l.refresh) {
-				return errRenew
+				return cmp.Or(l.ended(l.config.Linger), errRenew)
 			}
 			again := !l.to.Transport.stream() // what may not have arrived
 			if again {
@@ -229,7 +233,7 @@ func (l *link) unreachable() {
 // end ends the session: withdrawals over transports that deliver (RFC 7011
 // section 8.1 forbids them over UDP), and a last check of the connection: closed
 // by the other side, or an ICMP port unreachable. Over DTLS it waits for records
-// in flight, too: a close that overtakes them ends the session first.
+// in flight, too.
 func (l *link) end() error {
 	if l.to.Transport == UDP {
 		if err := l.conn.SetReadDeadline(time.Now().Add(l.config.Linger)); err != nil {
@@ -240,13 +244,20 @@ func (l *link) end() error {
 		}
 		return nil
 	}
-	if l.to.Transport.stream() {
-		l.s.withdraw()
-		if err := l.send(); err != nil {
-			return err
-		}
+	if l.to.Transport == DTLS {
+		return l.ended(inFlight)
 	}
-	l.timer.Reset(l.config.Linger)
+	l.s.withdraw()
+	if err := l.send(); err != nil {
+		return err
+	}
+	return l.ended(l.config.Linger)
+}
+
+// ended waits for some time, and returns why the other side closed the connection within
+// it. DTLS needs it: records that the collector has not read when the close comes are lost.
+func (l *link) ended(within time.Duration) error {
+	l.timer.Reset(within)
 	select {
 	case err := <-l.gone:
 		return err
