@@ -3,18 +3,23 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/testbed/orchagenttest"
 	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
 	"sluice/tests/fabrictest"
 )
 
@@ -205,4 +210,80 @@ func TestRowsByWhichSyncdPollsEndWithSluice(t *testing.T) {
 	l.kill()
 	out := l.in(bin+"sluiced", "--db-config", l.redis.Config, "--sai-library", "", "--state-file", l.memory, "--remove")
 	l.until("the removal leaves no row: "+out, func() bool { return len(syncd.Rows()) == 0 })
+}
+
+// TestStopEndsWhereSyncdPollsNoMore: once counters stand still the stop of a flow that they named ends,
+// although the flow goes on; CNPs to its sender are an alarm, and a stop comes once syncd polls again.
+func TestStopEndsWhereSyncdPollsNoMore(t *testing.T) {
+	l, syncd := newSampledRows(t)
+	polled(l, syncd, "1")
+	c, err := l.A.Capture()
+	fabrictest.Check(t, err)
+	// actions returns those of PPFC from a time on, in their order.
+	actions := func(from time.Time) (all []notify.PT) {
+		for _, f := range notifications(slices.Clone(c.Frames())) {
+			var p notify.Packet
+			if p.Parse(f.Data, notify.DefaultCodePoints()) == nil && p.Kind == notify.KindPPFC && !f.Time.Before(from) {
+				all = append(all, p.PPFC.PT)
+			}
+		}
+		return all
+	}
+	until := func(pt notify.PT, from time.Time) {
+		t.Helper()
+		l.until(fmt.Sprintf("PPFC %v arrives", pt), func() bool { return slices.Contains(actions(from), pt) })
+	}
+	ld := l.load(&stream{qp: elephantQP, label: 1, size: 1000, mbps: 2 * sampledElephant})
+	until(notify.Stop, time.Time{})
+	marks := l.markedPackets(t)
+
+	began := time.Now()
+	syncd.Stand(true)
+	until(notify.Resume, began)
+	until(notify.Alarm, began)
+	l.until("counters that stand still are unproven", func() bool {
+		f := l.row("SLUICE_CAPABILITY", "switch")
+		return f["threshold_state"] == "unproven" && strings.Contains(f["threshold_reason"], "stood still")
+	})
+	l.until("syncd is asked to poll less often, and again", func() bool {
+		return !slices.Contains([]string{"", "10", "20", "40"}, syncd.Groups()["SLUICE_QUEUE"]["POLL_INTERVAL"])
+	})
+	all := actions(began)
+	for _, pt := range all[slices.Index(all, notify.Resume):] {
+		if pt == notify.Stop || pt == notify.Hold {
+			t.Fatalf("without a depth PPFC are %v", all)
+		}
+	}
+	marks()
+	went := time.Now()
+	syncd.Stand(false)
+	until(notify.Stop, went)
+	ld.stop.Store(true)
+	ld.done.Wait()
+}
+
+// markedPackets gives samples of CNPs from host B to a queue pair of host A to sluiced, each 10 ms, until the
+// function that it returns is called.
+func (l *leaf) markedPackets(t *testing.T) (end func()) {
+	t.Helper()
+	m, e := notify.CNP{DestQP: ownQP, PKey: 0xffff}, notify.DefaultEnvelope(notify.KindCNP)
+	e.Src, e.Dst, e.SrcMAC, e.DstMAC = fabric.HostB.Addr(), fabric.HostA.Addr(), roce.MAC(l.LeafA.MAC), roce.MAC(l.A.MAC)
+	frame, err := notify.AppendFrame(nil, &m, &e, notify.DefaultCodePoints())
+	fabrictest.Check(t, err)
+	out, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	fabrictest.Check(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() {
+		for seq := uint32(0); clock.Sleep(ctx, 10*time.Millisecond); seq++ {
+			_ = unix.Sendto(out, psample(l.Uplinks[0].Index, l.LeafA.Index, 1, seq, frame), 0, &unix.SockaddrUnix{Name: sampleSocket(l.memory)})
+		}
+	})
+	end = sync.OnceFunc(func() {
+		cancel()
+		done.Wait()
+		_ = unix.Close(out)
+	})
+	t.Cleanup(end)
+	return end
 }

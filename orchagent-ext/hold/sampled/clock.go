@@ -24,7 +24,8 @@ const (
 	still, calm = 100, 100
 
 	// frozen is how many readings of the same values in a row, and how many samples that came
-	// meanwhile, are taken for counters that stand still; or how many readings that failed.
+	// meanwhile, are taken for counters that stand still; or how many readings that failed, or
+	// were beyond the buffer.
 	frozen = 10
 
 	// slow is how many readings in a row that take long are taken for a slow library: one alone may
@@ -61,6 +62,8 @@ type Clock struct {
 	slow    int    // readings in a row that took long
 	good    int    // in a row
 	needed  int    // of these, to halve the interval
+	beyond  int    // readings in a row of more octets than the buffer has
+	stuck   bool   // the depth is unknown: readings stand still, or are beyond the buffer
 	reason  string
 }
 
@@ -74,6 +77,12 @@ func (c *Clock) Take(r Reading, size uint64) bool {
 	}
 	last, first := c.last, !c.seen
 	c.last, c.seen, c.missed = r, true, 0
+	if r != last && (r.Octets != last.Octets || r.Octets == 0) {
+		c.stuck = false
+	}
+	if c.beyond++; size == 0 || r.Octets <= size {
+		c.beyond = 0
+	}
 	if c.same++; first || r != last {
 		c.same, c.changed = 0, c.Sampled
 	}
@@ -81,17 +90,19 @@ func (c *Clock) Take(r Reading, size uint64) bool {
 	switch {
 	case size != 0 && r.Octets > size:
 		why = fmt.Sprintf("a queue reports %d octets, and its buffer has %d", r.Octets, size)
+		c.stuck = c.stuck || c.beyond >= frozen
 	case first:
 		return true
 	case c.same >= frozen && c.Sampled-c.changed >= frozen:
 		why = fmt.Sprintf("the counters of a queue stood still for %d readings, while %d samples of its packets came", c.same, c.Sampled-c.changed)
-		c.same, c.changed = 0, c.Sampled
+		c.same, c.changed, c.stuck = 0, c.Sampled, true
 	case r == last && r.Octets != 0:
 		return false // the queue is paused, or the library has yet to read it again
 	case r.Packets < last.Packets || r.Dropped < last.Dropped:
 		why = fmt.Sprintf("a queue's counter went back from %d to %d packets", last.Packets, r.Packets)
 	case r.Octets == last.Octets && r.Octets != 0 && r.Packets != last.Packets && r.Dropped == last.Dropped:
 		if c.equal++; c.equal >= still {
+			c.stuck = true
 			why = fmt.Sprintf("a queue reported %d octets %d times while packets left", r.Octets, c.equal+1)
 		}
 	default:
@@ -99,6 +110,9 @@ func (c *Clock) Take(r Reading, size uint64) bool {
 	}
 	if why != "" {
 		c.Slower(why)
+		return false
+	}
+	if c.stuck {
 		return false
 	}
 	if c.good++; c.good >= c.needed {
@@ -141,6 +155,10 @@ func (c *Clock) Slower(why string) {
 	c.needed = min(max(2*c.needed, calm), longestCalm)
 	c.Interval = min(2*c.Interval, max(longest, c.least))
 }
+
+// Stuck reports whether the depth of the queue is unknown, as readings stand still or are beyond its
+// buffer several times in a row.
+func (c *Clock) Stuck() bool { return c.stuck }
 
 // Unproven returns why the readings cannot be relied on; "": they can.
 func (c *Clock) Unproven() string { return c.reason }

@@ -251,6 +251,19 @@ func TestUselessReadingsDoubleTheInterval(t *testing.T) {
 			t.Error("a full queue counts as one whose reading is not refreshed: ", full.Unproven())
 		}
 	}
+	over := &Clock{Interval: interval}
+	for i := range uint64(frozen) {
+		if over.Stuck() {
+			t.Errorf("%d readings beyond the buffer count as an unknown depth", i)
+		}
+		over.Take(Reading{Octets: size + 1 + i, Packets: i}, size)
+	}
+	if !over.Stuck() {
+		t.Error("readings beyond the buffer count as a depth")
+	}
+	if !over.Take(Reading{Octets: size, Packets: 100}, size) || over.Stuck() {
+		t.Error("a reading within the buffer counts as an unknown depth")
+	}
 	frozenAt := &Clock{Interval: interval}
 	for i := range uint64(frozen + 1) {
 		frozenAt.Sampled = 3 * i
@@ -258,6 +271,12 @@ func TestUselessReadingsDoubleTheInterval(t *testing.T) {
 	}
 	if why := frozenAt.Unproven(); frozenAt.Interval != 2*interval || !strings.Contains(why, "stood still for 10 readings, while 30 samples") {
 		t.Errorf("counters that stand still: interval %v: %q", frozenAt.Interval, why)
+	}
+	if frozenAt.Take(Reading{Octets: 500, Packets: 7}, size); !frozenAt.Stuck() {
+		t.Error("the depth of counters that stand still counts as known")
+	}
+	if !frozenAt.Take(Reading{Octets: 501, Packets: 7}, size) || frozenAt.Stuck() {
+		t.Error("the depth of counters that go on counts as unknown")
 	}
 	for i := range uint64(3 * calm) { // and again they stand still
 		if frozenAt.Take(Reading{Octets: 500 + i%2, Packets: 8 + i}, size); i == calm {

@@ -88,6 +88,49 @@ func TestWithoutDepthCNPsAlarmAndNameNone(t *testing.T) {
 	}
 }
 
+// TestStopEndsWhereTheDepthStandsStill: once counters stand still while samples come, the flow that was
+// named by them has its stop ended; while CNPs come it has an alarm, and it is named again by counters that
+// go on.
+func TestStopEndsWhereTheDepthStandsStill(t *testing.T) {
+	f := watched(t)
+	depths := full(first, 4*high, 0)
+	f.read = func(_ context.Context, queues []sai.ObjectID) []Depth {
+		all := make([]Depth, len(queues))
+		for i, id := range queues {
+			if id == first {
+				all[i] = depths.Depth
+			}
+		}
+		return all
+	}
+	clocks, events := map[sai.ObjectID]*sampled.Clock{}, make([]sai.FlowEvent, 64)
+	rounds := func(n int, goesOn bool) map[sai.FlowMark]int {
+		var all []sai.FlowEvent
+		for range n {
+			for range 10 {
+				f.Sample(from(0x1011, 0x11, 0))
+			}
+			f.Sample(cnp(0x1011))
+			if goesOn {
+				depths.Octets, depths.Packets, depths.Left = depths.Octets+1, depths.Packets+50, depths.Left+50_000
+			}
+			f.round(t.Context(), clocks)
+			got, _ := f.ReadFlowEvents(events)
+			all = append(all, events[:got]...)
+		}
+		return marksOf(all)[0x11]
+	}
+	if m := rounds(20, true); m[sai.MarkHigh] == 0 || m[sai.MarkLow] != 0 {
+		t.Errorf("while counters go on: %v", m)
+	}
+	if m := rounds(30, false); m[sai.MarkHigh] != 0 || m[sai.MarkLow] != 1 || m[sai.MarkAlarm] != 1 || f.Unproven() == "" {
+		t.Errorf("after they stood still: %v; unproven: %q", m, f.Unproven())
+	}
+	if m := rounds(10, true); m[sai.MarkHigh] == 0 {
+		t.Errorf("after they went on: %v", m)
+	}
+}
+
 // TestCNPsOfOtherFabricsAreOfNoFlow: CNPs to queue pairs outside the watched queues, of the same hosts or of
 // others, are counted and raise no alarm. Two flows of the hosts with unknown senders are ambiguous.
 func TestCNPsOfOtherFabricsAreOfNoFlow(t *testing.T) {

@@ -5,6 +5,7 @@ package watch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -218,8 +219,8 @@ func (f *Flows) round(ctx context.Context, clocks map[sai.ObjectID]*sampled.Cloc
 		used := d.Err != nil // flow control is to know it
 		if used {
 			clock.Missed(d.Err.Error())
-		} else {
-			used = clock.Take(d.Reading, c.Room[id])
+		} else if used = clock.Take(d.Reading, c.Room[id]); clock.Stuck() {
+			d, used = Depth{Err: errors.New(clock.Unproven())}, true
 		}
 		if used {
 			select {

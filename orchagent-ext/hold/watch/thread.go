@@ -86,6 +86,8 @@ type queue struct {
 	read reading // the last one; at 0: this is the first
 	took int64   // ns between that and the one before
 	of   map[*flow]struct{}
+
+	blind bool // the last reading had no depth
 }
 
 // ReadFlowEvents implements [flowcontrol.Switch]. It takes the samples and readings that wait.
@@ -252,7 +254,8 @@ func (t *thread) blind(q *queue, r *reading, watched *flowcontrol.Queue) {
 	mark := &watched.Threshold
 	for f := range q.of {
 		f.Estimate = sampled.Estimate{}
-		if f.cnps != 0 && r.at-f.cnps < warned {
+		// A flow that was named has its stop ended first.
+		if f.cnps != 0 && r.at-f.cnps < warned && !f.named {
 			octets := min(alarmOf(mark), mark.High)
 			f.Estimate = sampled.Estimate{Least: octets, Mean: octets}
 		}
@@ -262,7 +265,7 @@ func (t *thread) blind(q *queue, r *reading, watched *flowcontrol.Queue) {
 			t.forget(q, f)
 		}
 	}
-	q.read.at = r.at
+	q.read.at, q.blind = r.at, true
 	q.Decay()
 }
 
@@ -287,7 +290,10 @@ func (t *thread) depth(r *reading) {
 		q.Decay()
 		return
 	}
-	q.Arrived(came / float64(t.config.Rate))
+	if !q.blind { // what came meanwhile has decayed
+		q.Arrived(came / float64(t.config.Rate))
+	}
+	q.blind = false
 	q.Depth(r.Octets)
 	for f := range q.of {
 		share := q.Share(f)
@@ -297,7 +303,7 @@ func (t *thread) depth(r *reading) {
 			f.Least = f.Mean
 		}
 		t.signal(f, &watched.Threshold, r.at, watched.Port)
-		if share == 0 && !f.named {
+		if share == 0 {
 			t.forget(q, f)
 		}
 	}
