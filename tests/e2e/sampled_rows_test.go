@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
 	"sluice/tests/fabrictest"
+	"sluice/yang/rows"
 )
 
 // rowsBuffer is what the queue of a slow uplink holds, in octets.
@@ -248,6 +250,9 @@ func TestStopEndsWhereSyncdPollsNoMore(t *testing.T) {
 	l.until("syncd is asked to poll less often, and again", func() bool {
 		return !slices.Contains([]string{"", "10", "20", "40"}, syncd.Groups()["SLUICE_QUEUE"]["POLL_INTERVAL"])
 	})
+	l.until("the row of the queue counts useless readings", func() bool {
+		return l.countOf("readings") > l.countOf("useless") && l.countOf("useless") >= 20 && l.countOf("interval_us") >= 80_000 && l.countOf("age_us") > 80_000
+	})
 	all := actions(began)
 	for _, pt := range all[slices.Index(all, notify.Resume):] {
 		if pt == notify.Stop || pt == notify.Hold {
@@ -260,6 +265,17 @@ func TestStopEndsWhereSyncdPollsNoMore(t *testing.T) {
 	until(notify.Stop, went)
 	ld.stop.Store(true)
 	ld.done.Wait()
+}
+
+// countOf returns a field of the row about readings of the slow uplink's queue; 0: it has none.
+func (l *leaf) countOf(field string) int {
+	l.t.Helper()
+	all, err := l.countersDB.Get(l.t.Context(), rows.Row{Table: "SLUICE_DEPTH_STATS", Key: l.Uplinks[0].Name + "|0"})
+	if fabrictest.Check(l.t, err); len(all) == 0 {
+		return 0
+	}
+	n, _ := strconv.Atoi(all[0].Fields[field])
+	return n
 }
 
 // markedPackets gives samples of CNPs from host B to a queue pair of host A to sluiced, each 10 ms, until the

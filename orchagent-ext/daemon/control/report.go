@@ -8,6 +8,7 @@ import (
 
 	"github.com/openconfig/ygot/ygot"
 
+	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
@@ -113,6 +114,18 @@ func (c *Control) Count(e *status.Encoder) []ygot.GoStruct {
 	c.counted = n.rows(e.Fill)
 	c.earlier.add(c.counted)
 	return c.counted
+}
+
+// DepthRows returns the rows of SLUICE_DEPTH_STATS.
+func (c *Control) DepthRows() (all []ygot.GoStruct) {
+	for _, r := range c.watcher.Load().Readings() {
+		row := &telemetry.DepthStats{Port: &r.Port, Queue: &r.Queue, Readings: &r.All, Useless: &r.Useless, Samples: &r.Samples, IntervalUs: ygot.Uint64(uint64(r.Interval.Microseconds()))}
+		if r.At != 0 {
+			row.AgeUs = ygot.Uint64(uint64(max(packetio.Monotonic()-r.At, 0) / int64(time.Microsecond)))
+		}
+		all = append(all, row)
+	}
+	return all
 }
 
 // HoldRows returns the rows of SLUICE_HOLD.

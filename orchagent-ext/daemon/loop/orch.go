@@ -147,7 +147,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 		all = append(all, *to)
 	}
 	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TableHost, telemetry.TablePlacementFabric, telemetry.TablePlacementGroup, telemetry.TablePlacementMember, telemetry.TableNextHop, telemetry.TableHash)
-	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
+	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableDepthStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
 	o.statistics = statistics.New(o.counters, c.Log, c.Now)
 	o.warm.DB = o.stateDB
 	o.routes = routes.New(o.rows, &o.encoder)

@@ -137,6 +137,7 @@ func (o *orch) count() {
 		o.counters.Set(row)
 	}
 
+	o.counters.Replace(telemetry.TableDepthStats, o.encoder.Encode(o.sw.control.DepthRows()...))
 	o.counters.Replace(telemetry.TableNotify, o.encoder.Encode(o.sw.control.Count(&o.encoder)...))
 
 	o.counters.Replace(telemetry.TableIPFIXStats, o.encoder.Encode(o.path.Collectors()...))

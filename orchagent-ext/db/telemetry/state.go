@@ -31,6 +31,7 @@ const (
 	TableStats      = "SLUICE_STATS"
 	TablePortStats  = "SLUICE_PORT_STATS"
 	TableQueueStats = "SLUICE_QUEUE_STATS"
+	TableDepthStats = "SLUICE_DEPTH_STATS"
 	TableIPFIXStats = "SLUICE_IPFIX_STATS"
 	TableNotify     = "SLUICE_NOTIFY_STATS"
 )
@@ -88,6 +89,8 @@ type (
 	PortStats = model.SonicSluiceState_SonicSluiceState_SLUICE_PORT_STATS_SLUICE_PORT_STATS_LIST
 	// QueueStats is a row of SLUICE_QUEUE_STATS.
 	QueueStats = model.SonicSluiceState_SonicSluiceState_SLUICE_QUEUE_STATS_SLUICE_QUEUE_STATS_LIST
+	// DepthStats is a row of SLUICE_DEPTH_STATS.
+	DepthStats = model.SonicSluiceState_SonicSluiceState_SLUICE_DEPTH_STATS_SLUICE_DEPTH_STATS_LIST
 	// IPFIXStats is a row of SLUICE_IPFIX_STATS.
 	IPFIXStats = model.SonicSluiceState_SonicSluiceState_SLUICE_IPFIX_STATS_SLUICE_IPFIX_STATS_LIST
 	// NotifyStats is a row of SLUICE_NOTIFY_STATS.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"sluice/orchagent-ext/cpu/packetio"
@@ -120,14 +121,31 @@ func TestStopEndsWhereTheDepthStandsStill(t *testing.T) {
 		}
 		return marksOf(all)[0x11]
 	}
+	known := func() Readings {
+		all := f.Readings()
+		return all[slices.IndexFunc(all, func(r Readings) bool { return r.Queue == 0 })]
+	}
 	if m := rounds(20, true); m[sai.MarkHigh] == 0 || m[sai.MarkLow] != 0 {
 		t.Errorf("while counters go on: %v", m)
+	}
+	at := known().At
+	if r := known(); r.All != 20 || r.Useless != 0 || at == 0 || r.Interval != sampled.Interval || r.Samples != 200 {
+		t.Errorf("readings: %+v", r)
 	}
 	if m := rounds(30, false); m[sai.MarkHigh] != 0 || m[sai.MarkLow] != 1 || m[sai.MarkAlarm] != 1 || f.Unproven() == "" {
 		t.Errorf("after they stood still: %v; unproven: %q", m, f.Unproven())
 	}
+	if r := known(); r.All != 50 || r.Useless != 30 || r.At != at || r.Interval <= sampled.Interval {
+		t.Errorf("readings that stand still: %+v", r)
+	}
 	if m := rounds(10, true); m[sai.MarkHigh] == 0 {
 		t.Errorf("after they went on: %v", m)
+	}
+	if f.Configure(nil); f.round(t.Context(), clocks) != 0 {
+		t.Error("no queue is watched, and readings go on")
+	}
+	if all := f.Readings(); len(all) != 0 {
+		t.Errorf("no queue is watched: %+v", all)
 	}
 }
 

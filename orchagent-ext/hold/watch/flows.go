@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +36,16 @@ type Depth struct {
 	Err   error  // the reading failed, and the rest is 0
 	Slow  string // why queues are to be read less often; "": they need not
 	Doubt string // why the octets cannot be relied on; "": they can
+}
+
+// Readings counts those of a queue.
+type Readings struct {
+	Port         string
+	Queue        uint8         // number at the port
+	All, Useless uint64        // Useless: that gave no depth
+	At           int64         // the last one that gave one, ns of CLOCK_MONOTONIC; 0: none has
+	Interval     time.Duration // between two
+	Samples      uint64        // packets to the queue that came to the CPU
 }
 
 // Config has the queues that are watched. It is immutable once it was passed to
@@ -78,6 +89,9 @@ type Flows struct {
 	why      atomic.Pointer[string] // that readings cannot be relied on
 	pace     atomic.Int64           // ns between two readings; 0: as configured
 	full     atomic.Uint64          // samples that came to a full channel
+
+	mu     sync.Mutex // of depths
+	depths map[sai.ObjectID]Readings
 
 	estimated atomic.Pointer[map[uint64]Estimated] // of flows with a signal
 
@@ -150,6 +164,26 @@ func (f *Flows) Pace() time.Duration {
 	return cmp.Or(time.Duration(f.pace.Load()), sampled.Interval)
 }
 
+// Readings returns the counts of the queues that are watched; none for nil.
+func (f *Flows) Readings() (all []Readings) {
+	if f == nil {
+		return nil
+	}
+	s := f.settings.Load()
+	if s == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id, q := range s.Queues {
+		if r, read := f.depths[id]; read {
+			r.Port, r.Queue, r.Samples = q.Name, q.Number, s.sampled[id].Load()
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 // Sample takes a packet on the packet path, and returns at once. Those that find no room are
 // counted.
 func (f *Flows) Sample(p packetio.Pair) {
@@ -195,6 +229,9 @@ func (f *Flows) round(ctx context.Context, clocks map[sai.ObjectID]*sampled.Cloc
 	if c == nil || len(c.Queues) == 0 {
 		clear(clocks)
 		f.pace.Store(0)
+		f.mu.Lock()
+		f.depths = nil
+		f.mu.Unlock()
 		return 0
 	}
 	ids := make([]sai.ObjectID, 0, len(c.Queues))
@@ -222,6 +259,7 @@ func (f *Flows) round(ctx context.Context, clocks map[sai.ObjectID]*sampled.Cloc
 		} else if used = clock.Take(d.Reading, c.Room[id]); clock.Stuck() {
 			d, used = Depth{Err: errors.New(clock.Unproven())}, true
 		}
+		f.count(id, now, clock.Interval, used && d.Err == nil)
 		if used {
 			select {
 			case f.readings <- reading{id, now, d}:
@@ -241,6 +279,23 @@ func (f *Flows) round(ctx context.Context, clocks map[sai.ObjectID]*sampled.Cloc
 	one := [8]byte{1} // in either byte order it is not 0
 	_, _ = unix.Write(f.wake, one[:])
 	return max(next, sampled.Interval)
+}
+
+// count counts a reading.
+func (f *Flows) count(queue sai.ObjectID, now int64, interval time.Duration, useful bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.depths == nil {
+		f.depths = map[sai.ObjectID]Readings{}
+	}
+	r := f.depths[queue]
+	if r.All++; useful {
+		r.At = now
+	} else {
+		r.Useless++
+	}
+	r.Interval = interval
+	f.depths[queue] = r
 }
 
 // WatchFlows implements [flowcontrol.Library].
