@@ -159,3 +159,13 @@ func (t *Table) settle(tb testing.TB, now *int64, flows []Flow, rates []float64,
 	tb.Errorf("still moving after %d looks, %d moves", looks, moves)
 	return moves
 }
+
+// hold sets whether one flow is held.
+func (t *Table) hold(f Flow, held bool) {
+	t.SetHeld(func(g Flow, _ uint32) bool {
+		if g == f {
+			return held
+		}
+		return t.lookup(&g).held
+	})
+}

@@ -91,14 +91,14 @@ func TestMovesOfThePermission(t *testing.T) {
 		{MovesIdle, func(tab *Table, flows []Flow, now int64) int64 {
 			now = tab.pause(flows, now)
 			for _, f := range flows {
-				tab.Hold(f, true)
-				tab.Hold(f, false)
+				tab.hold(f, true)
+				tab.hold(f, false)
 			}
 			return now
 		}, false},
 		{MovesAny, func(tab *Table, flows []Flow, now int64) int64 {
 			for _, f := range flows {
-				tab.Hold(f, true)
+				tab.hold(f, true)
 			}
 			return now
 		}, false},
@@ -223,7 +223,7 @@ func TestTableHoldsItsRules(t *testing.T) {
 			case 6:
 				if _, ok := tab.index[f]; ok {
 					hold := rapid.Bool().Draw(r, "hold")
-					tab.Hold(f, hold)
+					tab.hold(f, hold)
 					delete(held, f)
 					if hold {
 						held[f], _, _ = tab.Label(f)

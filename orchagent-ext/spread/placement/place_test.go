@@ -239,7 +239,7 @@ func TestPlaceDoesNotAllocate(t *testing.T) {
 		f := flowOf(1000+i%500, 16)
 		tab.Place(f, i%4, uint32(i))
 		tab.Label(f)
-		tab.Hold(f, i%2 == 0)
+		tab.hold(f, i%2 == 0)
 		tab.Sample(f, uint64(i), now)
 		tab.Forget(f)
 		i++

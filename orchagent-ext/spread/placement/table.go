@@ -292,11 +292,15 @@ func (t *Table) SetLeaf(f Flow, leaf int) {
 	t.account(e, 1)
 }
 
-// Hold sets whether a flow is held: a held flow keeps its label. Its packets wait on the
-// switch while its counter rests, so it begins to be idle when the hold ends.
-func (t *Table) Hold(f Flow, held bool) {
-	if e := t.lookup(&f); e != nil {
-		if e.held = held; held {
+// SetHeld sets which flows are held, by their labels in force: a held flow keeps its label. Its
+// packets wait on the switch while its counter rests, so it begins to be idle when the hold ends.
+func (t *Table) SetHeld(held func(f Flow, label uint32) bool) {
+	for i := range t.entries {
+		e := &t.entries[i]
+		if !e.live {
+			continue
+		}
+		if e.held = held(e.flow, e.label); e.held {
 			e.still = e.sampled
 		}
 	}

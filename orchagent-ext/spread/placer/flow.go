@@ -36,6 +36,11 @@ func (f *Flow) flow() placement.Flow {
 	return placement.Flow{Src: f.Src, Dst: f.Dst, DestQP: f.DestQP, SrcPort: f.SrcPort}
 }
 
+// entryOf returns the entry of a flow of package placement.
+func entryOf(f placement.Flow, label uint32) engine.FlowEntry {
+	return engine.FlowEntry{Src: f.Src, Dst: f.Dst, DestQP: f.DestQP, SrcPort: f.SrcPort, Label: label}
+}
+
 // join takes a flow over into a group, with the label that it has. Without its source
 // port its path is unknown.
 func (f *Flow) join(g *group) {

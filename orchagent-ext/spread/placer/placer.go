@@ -232,8 +232,8 @@ func (p *Placer) Sample(f *Flow, octets uint64) {
 // the moves that are due. held reports which flows are held now, and so stay. waiting reports
 // whether a table waits for pauses of flows.
 func (p *Placer) Moves(held Held) (moves []Move, waiting bool) {
-	for f := range p.Placed {
-		f.group.table.Hold(f.flow(), held(f.FlowEntry))
+	for _, g := range p.groups {
+		g.table.SetHeld(func(f placement.Flow, label uint32) bool { return held(entryOf(f, label)) })
 	}
 	if p.checkDue() {
 		for _, g := range p.groups {
@@ -249,7 +249,7 @@ func (p *Placer) Moves(held Held) (moves []Move, waiting bool) {
 			continue
 		}
 		for _, m := range g.table.Look(p.at()) {
-			f := p.registry.Find(engine.FlowEntry{Src: m.Flow.Src, Dst: m.Flow.Dst, DestQP: m.Flow.DestQP})
+			f := p.registry.Find(entryOf(m.Flow, m.From))
 			moves = append(moves, Move{f, g.table, m})
 		}
 		waiting = waiting || g.table.Watching()
