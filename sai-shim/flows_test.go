@@ -280,8 +280,8 @@ func TestFlowEventsOfVersion2(t *testing.T) {
 	}
 }
 
-// What the fast lane calls allocates nothing, and may be called from any goroutine
-// beside all else.
+// The calls of flow control allocate nothing, and may come from any goroutine at any
+// time.
 func TestFastCalls(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile())

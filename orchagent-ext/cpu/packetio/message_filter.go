@@ -12,7 +12,7 @@ import (
 	"sluice/orchagent-ext/wire/notify"
 )
 
-// MessageSender is a neighbor whose PFCM comes to the fast lane.
+// MessageSender is a neighbor whose PFCM comes to flow control.
 type MessageSender struct {
 	Port uint32     // interface index
 	Addr netip.Addr // link-local
@@ -22,12 +22,12 @@ type MessageSender struct {
 type MessageConfig struct {
 	Codes notify.CodePoints
 
-	// Senders are all whose PFCM is looked at in the fast lane. That of other senders is
-	// counted beside it.
+	// Senders are all whose PFCM flow control reads. That of other senders is only
+	// counted.
 	Senders []MessageSender
 
-	// PPFCPeers are the senders whose PPFC to one of our router ids (IPv4, IPv6) is looked
-	// at in the fast lane.
+	// PPFCPeers are the senders whose PPFC to one of this switch's router ids (IPv4, IPv6)
+	// flow control reads.
 	PPFCPeers []netip.Prefix
 	PPFCTo    [2]netip.Addr
 
@@ -65,7 +65,7 @@ const (
 	ignorePacket = 0
 )
 
-// fast adds the conditions of candidates for the flow-control task: a PFCM with hop limit
+// fast adds the conditions of candidates for flow control: a PFCM with hop limit
 // 255 from a sender. The packet goes to the label candidate or other, by long jumps,
 // since conditional ones reach 255 instructions only (struct sock_filter has 8-bit
 // offsets).
@@ -92,7 +92,7 @@ func (c *MessageConfig) fast(p *assembly, candidate, other string) {
 	p.label("no")
 	p.always(other)
 	p.label("sender")
-	if len(c.Senders) > maxSenders { // the fast lane compares the address itself, too
+	if len(c.Senders) > maxSenders { // flow control compares the address itself, too
 		p.whole(candidate, other)
 		return
 	}
@@ -235,7 +235,7 @@ func (c *MessageConfig) fromPeers(p *assembly, source uint32, to []byte, candida
 	p.label("ppfc-elsewhere")
 	p.always(other)
 	p.label("ppfc-peers")
-	if len(c.PPFCPeers) > maxPeers { // the fast lane compares the address itself, too
+	if len(c.PPFCPeers) > maxPeers { // flow control compares the address itself, too
 		p.always(candidate)
 		return
 	}

@@ -68,7 +68,7 @@ func pfcm(form notify.Encapsulation, stream uint16) *notify.PFCM {
 		Destination: netip.MustParseAddr("2001:db8::2"), Source: netip.MustParseAddr("2001:db8::1")}
 }
 
-// take receives messages of the fast lane until there are n.
+// take receives messages for flow control until there are n.
 func take(t *testing.T, m *Messages, n int) (all []Message) {
 	t.Helper()
 	dst := make([]Message, 4)
@@ -85,8 +85,8 @@ func take(t *testing.T, m *Messages, n int) (all []Message) {
 	return all
 }
 
-// What a neighbor may have sent comes to the fast lane, with the port and the time;
-// everything else is counted beside it by its reason.
+// Messages that a neighbor may have sent come to flow control, with the port and the time;
+// all others are counted by their reasons.
 //
 //conformance:draft-yang/hop-limit-silent
 func TestMessagesAreParted(t *testing.T) {
@@ -113,7 +113,7 @@ func TestMessagesAreParted(t *testing.T) {
 		frameOf(t, a, pfcm(notify.HopByHop, 2), nil),
 		frameOf(t, a, pfcm(notify.DestinationOptions, 3), nil),
 		frameOf(t, a, pfcm(notify.ICMPv6, 4), func(e *notify.Envelope, _ *notify.CodePoints) { e.Dst = netip.MustParseAddr("ff02::1") }),
-		// Not for the fast lane:
+		// Not for flow control:
 		badSum,
 		frameOf(t, a, pfcm(notify.ICMPv6, 9), hops(254)), frameOf(t, a, pfcm(notify.HopByHop, 9), hops(64)), frameOf(t, a, pfcm(notify.ICMPv6, 9), hops(1)),
 		frameOf(t, a, pfcm(notify.ICMPv6, 9), stranger), frameOf(t, a, pfcm(notify.DestinationOptions, 9), stranger),
@@ -159,8 +159,8 @@ func TestMessagesAreParted(t *testing.T) {
 	}
 }
 
-// While the configuration changes each message is counted once: in the fast lane or beside
-// it.
+// While the configuration changes each message is counted once: by flow control or
+// as dropped.
 func TestMessagesAreCountedOnceWhileTheConfigurationChanges(t *testing.T) {
 	pair := fabrictest.Pair(t)
 	a, b := pair.A, pair.B
@@ -207,7 +207,7 @@ func TestMessagesAreCountedOnceWhileTheConfigurationChanges(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if got := total(); got != sent || fast == 0 || fast == sent {
-		t.Errorf("%d counted, %d of them in the fast lane, of %d sent", got, fast, sent)
+		t.Errorf("%d counted, %d of them received, of %d sent", got, fast, sent)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestMessagesNeedTheMark(t *testing.T) {
 		}
 	}
 	if n := m.Receive(make([]Message, 1)); n != 0 {
-		t.Error("it came to the fast lane")
+		t.Error("it came to flow control")
 	}
 }
 
@@ -261,9 +261,9 @@ func TestMessagesAreSent(t *testing.T) {
 	}
 }
 
-// A PPFC from a peer to one of our router ids comes to the fast lane, in every form; that of
-// others, and to others, is counted beside it.
-func TestPPFCOfPeersComesToTheFastLane(t *testing.T) {
+// A PPFC from a peer to one of this switch's router ids comes to flow control, in every form;
+// that of others, and to others, is counted as dropped.
+func TestPPFCOfPeersComesToFlowControl(t *testing.T) {
 	pair := fabrictest.Pair(t)
 	a, b := pair.A, pair.B
 	c := &MessageConfig{
@@ -281,7 +281,7 @@ func TestPPFCOfPeersComesToTheFastLane(t *testing.T) {
 	a6, b6, a4, b4 := fabric.HostA.Addr(), fabric.HostB.Addr(), fabric.HostA4.Addr(), fabric.HostB4.Addr()
 	send(t, s,
 		ppfc(notify.OverICMP, a6, b6, 1), ppfc(notify.OverUDP, a6, b6, 2), ppfc(notify.OverICMP, a4, b4, 3), ppfc(notify.OverUDP, a4, b4, 4),
-		// Not for the fast lane: a stranger, and another destination.
+		// Not for flow control: a stranger, and another destination.
 		ppfc(notify.OverICMP, netip.MustParseAddr("fd00:0:0:1::1"), b6, 9), ppfc(notify.OverUDP, netip.MustParseAddr("10.8.0.1"), b4, 9),
 		ppfc(notify.OverICMP, a6, b.LinkLocal, 9),
 	)
@@ -293,7 +293,7 @@ func TestPPFCOfPeersComesToTheFastLane(t *testing.T) {
 		seen[max(g.Packet.PPFC.CongestionPort, g.Packet.PPFC.CongestionQID)] = true
 	}
 	if len(seen) != 4 || seen[9] {
-		t.Errorf("in the fast lane: %v", seen)
+		t.Errorf("received: %v", seen)
 	}
 	for deadline := time.Now().Add(patience); m.Dropped(notify.KindPPFC, DroppedSender) != 3; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {

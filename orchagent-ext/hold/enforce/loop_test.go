@@ -25,7 +25,7 @@ type loop struct {
 
 	flows []congestion.Flow
 	table *Table[int]
-	lane  []float64 // octets held upstream
+	held  []float64 // octets held upstream
 	queue []float64 // octets in the downstream queue
 	mail  []letter
 	out   []float64 // octets through the port
@@ -49,12 +49,12 @@ func (l *loop) step(now int64) {
 	l.table.Expire(nil, now*us)
 	total := 0.0
 	for i, offered := range l.offered {
-		l.lane[i] += offered
-		send := min(l.lane[i], l.link[i])
+		l.held[i] += offered
+		send := min(l.held[i], l.link[i])
 		if h := l.table.Hold(i); h.Until != 0 {
 			send = min(send, float64(h.Rate)/8e6)
 		}
-		l.lane[i] -= send
+		l.held[i] -= send
 		l.queue[i] += send
 		total += l.queue[i]
 	}
@@ -83,7 +83,7 @@ func newLoop(offered []float64, port float64, delay int64, th congestion.Thresho
 	l := &loop{
 		threshold: th, delay: delay, port: port, offered: offered,
 		flows: make([]congestion.Flow, n), table: NewTable[int](n), said: make([]int, n),
-		lane: make([]float64, n), queue: make([]float64, n), out: make([]float64, n),
+		held: make([]float64, n), queue: make([]float64, n), out: make([]float64, n),
 	}
 	for _, o := range offered {
 		l.link = append(l.link, 2*o)
@@ -131,7 +131,7 @@ func TestLoopOfHoldsLosesNothingAndKeepsThePortBusy(t *testing.T) {
 					t.Fatalf("at %d µs flow %d keeps %.0f octets, more than %.0f", now, i, q, bound)
 				}
 			}
-			if l.table.Hold(n).Until != 0 || l.lane[n] != 0 {
+			if l.table.Hold(n).Until != 0 || l.held[n] != 0 {
 				t.Fatalf("at %d µs the small flow is held", now)
 			}
 		}

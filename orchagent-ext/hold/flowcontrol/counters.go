@@ -11,7 +11,7 @@ import (
 type Counters struct {
 	Sent, SendFailed   uint64 // PFCM
 	PFCSent, PFCFailed uint64 // frames
-	Received           uint64 // PFCM in the fast lane
+	Received           uint64 // PFCM that flow control read
 	// of these: packets matched what they hold, they ended a hold, or asked for nothing
 	Obeyed             uint64
 	Held, Refreshed    uint64 // of these
@@ -72,7 +72,7 @@ type Counters struct {
 	ClientQPUnknown uint64 // clients that could not be told, for want of their queue pair
 }
 
-// RefusedFor is how many messages of the fast lane were refused for a reason.
+// RefusedFor is how many of the messages that flow control read were refused for a reason.
 func (c *Counters) RefusedFor(r notify.Reason) uint64 { return c.Refused[r] }
 
 // useful is how many messages did something. It only grows.

@@ -309,7 +309,7 @@ func TestWatchdogReleases(t *testing.T) {
 	}
 }
 
-// The fast lane goes by a clock that cannot be set; a message whose arrival is not known,
+// Flow control goes by a clock that cannot be set; a message whose arrival is not known,
 // since the other clock was set, is obeyed and not measured.
 func TestMessageWithoutATime(t *testing.T) {
 	f := newFake(t, config())

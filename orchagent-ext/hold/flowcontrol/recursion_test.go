@@ -22,7 +22,7 @@ func TestHeldFlowIsHeldFurtherUp(t *testing.T) {
 	start, id := f.now, streamOf(5)
 	f.receive(down1, pause(id, 40_000))
 	f.until(start + 10*ms)
-	f.event(1, up, 5, 150_000, sai.MarkHigh) // its lane fills
+	f.event(1, up, 5, 150_000, sai.MarkHigh) // its hold queue fills
 	if got := f.take(); len(got) != 1 || got[0].pfcm.StreamID != id || got[0].pfcm.Time != 30_000 {
 		t.Fatalf("%+v, want 30 ms", got)
 	}
@@ -54,7 +54,7 @@ func TestCircularHoldsEnd(t *testing.T) {
 	}
 	id, now := streamOf(5), ms
 	// The flow goes round: what leaves node i by down comes in at node i+1 by up. It
-	// was congested at node 0 once, and every lane that holds it is full.
+	// was congested at node 0 once, and every hold queue that it is in is full.
 	last, sentAny := int64(0), 0
 	ring[0].event(1, up, 5, 150_000, sai.MarkHigh)
 	ring[0].event(1, up, 5, 0, sai.MarkLow) // the cause is gone at once
@@ -155,7 +155,7 @@ func TestCoreHoldsWhatNeighborsAskForAndNoLonger(t *testing.T) {
 	})
 }
 
-// The fast lane allocates nothing: events, messages of every outcome, refreshes, cancels,
+// Flow control allocates nothing: events, messages of every outcome, refreshes, cancels,
 // PFC, measuring, expiry, reports.
 func TestCoreDoesNotAllocate(t *testing.T) {
 	c := config()

@@ -91,7 +91,7 @@ func (t *Task) Close() error {
 	return unix.Close(t.control)
 }
 
-// Configure gives the fast lane a configuration, which is immutable from then on. The
+// Configure gives flow control a configuration, which is immutable from then on. The
 // transport is to be configured likewise.
 func (t *Task) Configure(c *Config) {
 	s := newSettings(c)
@@ -150,7 +150,7 @@ func (t *Task) wake() {
 	_, _ = unix.Write(t.control, one[:])
 }
 
-// Run is the fast lane, until the context ends. Then the requests to neighbors end, and
+// Run is the real-time path, until the context ends. Then the requests to neighbors end, and
 // the holds here.
 func (t *Task) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { t.stopping.Store(true); t.wake() })()
@@ -163,7 +163,7 @@ func (t *Task) Run(ctx context.Context) error {
 	go func() {
 		defer func() {
 			if what := recover(); what != nil {
-				failed <- fmt.Errorf("panic in the fast lane: %v\n%s", what, debug.Stack())
+				failed <- fmt.Errorf("panic in flow control: %v\n%s", what, debug.Stack())
 			}
 		}()
 		// The thread ends with the goroutine, and its priority with it: a locked thread is

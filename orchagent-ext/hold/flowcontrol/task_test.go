@@ -96,7 +96,7 @@ func (r *raised) holding() (now, all int) {
 	return len(r.holds), r.all
 }
 
-// node is a fast lane in a namespace.
+// node is flow control in a namespace.
 type node struct {
 	*Task
 	*raised
@@ -284,7 +284,7 @@ func refused(c *Counters) (n uint64) {
 	return n
 }
 
-// slow is what was counted beside the fast lane.
+// slow is the number of messages that never came to flow control.
 func slow(m *packetio.Messages) (n uint64) {
 	for r := notify.Short; r <= notify.BadSource; r++ {
 		n += m.Count(notify.KindPFCM, r)

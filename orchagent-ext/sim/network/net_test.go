@@ -103,7 +103,7 @@ func TestEveryMessageArrives(t *testing.T) {
 			if len(b.done) != 32 || b.Packets != 32*((150_000+4095)/4096) {
 				t.Errorf("%d messages and %d packets arrived", len(b.done), b.Packets)
 			}
-			if c.Hold != nil && (b.PFCMs == 0 || b.Holds == 0 || len(b.watch.lanes) != 0) || c.Advise != nil && b.Advices == 0 {
+			if c.Hold != nil && (b.PFCMs == 0 || b.Holds == 0 || len(b.watch.held) != 0) || c.Advise != nil && b.Advices == 0 {
 				t.Errorf("%+v", b.Stats)
 			}
 			if c.Hold != nil && c.Hold.Hosts && b.HoldDrops > 0 {

@@ -51,8 +51,8 @@ type watched struct {
 	measured bool // in an interval that ends by a timer
 }
 
-// lane has the packets of a held flow.
-type lane struct {
+// holdQueue has the packets of a held flow.
+type holdQueue struct {
 	head, tail int32
 	octets     int64
 	sw         int32 // the switch that holds it
@@ -74,7 +74,7 @@ type watch struct {
 	onLink map[int32][]*watched
 	tables []*enforce.Table[place] // by switch
 	expire []int64                 // by switch: ps, of its timer
-	lanes  map[place]*lane
+	held   map[place]*holdQueue
 	orders []order
 	spare  []int32
 	change []enforce.Change[place]
@@ -88,7 +88,7 @@ type watch struct {
 
 // newWatch makes the watch that the configuration needs.
 func newWatch(n *Net) *watch {
-	w := &watch{hold: n.cfg.Hold, advise: n.cfg.Advise, flows: map[place]*watched{}, onLink: map[int32][]*watched{}, lanes: map[place]*lane{},
+	w := &watch{hold: n.cfg.Hold, advise: n.cfg.Advise, flows: map[place]*watched{}, onLink: map[int32][]*watched{}, held: map[place]*holdQueue{},
 		sampled: n.cfg.Sampled, queues: map[int32]*estimator{}, slowed: map[int32]*steering{}}
 	if w.hold != nil {
 		w.tables, w.expire = make([]*enforce.Table[place], len(n.switches)), make([]int64, len(n.switches))
@@ -124,8 +124,8 @@ func (w *watch) ends(n *Net, id int32) {
 		if f := w.flows[at]; f != nil {
 			w.forget(f)
 		}
-		if l := w.lanes[at]; l != nil {
-			delete(w.lanes, at)
+		if l := w.held[at]; l != nil {
+			delete(w.held, at)
 			w.change = w.tables[l.sw].Leave(w.change[:0], n.now/Nanosecond, at)
 		}
 	}
@@ -138,7 +138,7 @@ func (w *watch) holds(k *packet) bool {
 		return false
 	}
 	p := place{k.qp, k.hop}
-	if w.lanes[p] != nil {
+	if w.held[p] != nil {
 		return true
 	}
 	if f := w.flows[p]; f != nil && w.sampled == nil {
@@ -157,7 +157,7 @@ func (w *watch) comes(n *Net, id, p int32) bool {
 	}
 	at := place{k.qp, k.hop}
 	depth := &w.depth[k.qp][k.hop]
-	l := w.lanes[at]
+	l := w.held[at]
 	if l != nil && l.octets+int64(k.octets) > w.hold.Room {
 		n.HoldDrops++
 		n.release(&n.links[id], k, n.now)
@@ -230,7 +230,7 @@ func (w *watch) observe(n *Net, f *watched) {
 		f.due = max(at*Nanosecond, n.now+Nanosecond)
 		n.timers.push(timer{at: f.due, kind: timerSignal, arg: f.qp, more: int32(f.hop)})
 	}
-	if octets == 0 && w.sampled == nil && !f.flow.Congested() && !f.measured && w.lanes[f.place] == nil {
+	if octets == 0 && w.sampled == nil && !f.flow.Congested() && !f.measured && w.held[f.place] == nil {
 		w.forget(f)
 	}
 }
@@ -324,7 +324,7 @@ func (w *watch) fire(n *Net, t timer) {
 func (w *watch) obey(n *Net, o *order, link int32) {
 	l := &n.links[link]
 	q := &n.qps[o.at.qp]
-	if n.streamID(q) != o.pfcm.StreamID || q.una == q.end && w.lanes[o.at] == nil {
+	if n.streamID(q) != o.pfcm.StreamID || q.una == q.end && w.held[o.at] == nil {
 		return // the queue pair is another one by now, or is silent
 	}
 	if l.from < 0 {
@@ -339,13 +339,13 @@ func (w *watch) obey(n *Net, o *order, link int32) {
 // apply carries changes of holds out, and sets the timer of the next end.
 func (w *watch) apply(n *Net, sw int32) {
 	for _, c := range w.change {
-		l := w.lanes[c.Flow]
+		l := w.held[c.Flow]
 		switch {
 		case c.Hold.Until != 0 && c.Hold.Keep == 0 && l == nil:
 			n.Holds++
-			w.lanes[c.Flow] = &lane{head: -1, tail: -1, sw: sw}
+			w.held[c.Flow] = &holdQueue{head: -1, tail: -1, sw: sw}
 		case c.Hold.Until == 0 && l != nil:
-			delete(w.lanes, c.Flow)
+			delete(w.held, c.Flow)
 			w.resume(n, l)
 		}
 	}
@@ -355,8 +355,8 @@ func (w *watch) apply(n *Net, sw int32) {
 	}
 }
 
-// resume puts the packets of a lane at the end of their port's queue.
-func (w *watch) resume(n *Net, l *lane) {
+// resume puts the packets of a hold queue at the end of their port's queue.
+func (w *watch) resume(n *Net, l *holdQueue) {
 	for p := l.head; p >= 0; {
 		next := n.packets[p].next
 		id := n.next(&n.packets[p])
