@@ -127,8 +127,11 @@ func transportChecksum(b []byte, at int, proto uint32) uint16 {
 	if b[0]>>4 == 6 {
 		from, to = 8, ipv6Len
 	}
-	partial := ^roce.Checksum(uint32(len(b)-at)+proto, b[from:to])
-	return roce.Checksum(uint32(partial), b[at:])
+	sum := uint32(len(b)-at) + proto
+	if at > to { // extension headers or options are between
+		sum, from = uint32(^roce.Checksum(sum, b[from:to])), at
+	}
+	return roce.Checksum(sum, b[from:])
 }
 
 // udpChecksum reports whether the UDP checksum is right, or absent where it may

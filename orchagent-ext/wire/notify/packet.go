@@ -83,15 +83,15 @@ func (p *Packet) ParseIP(packet []byte, c CodePoints) error {
 	}
 	switch packet[0] >> 4 {
 	case 4:
-		return p.ipv4(packet, c)
+		return p.ipv4(packet, &c)
 	case 6:
-		return p.ipv6(packet, c)
+		return p.ipv6(packet, &c)
 	}
 	return ErrNotNotification
 }
 
 // ipv4 parses an IPv4 packet (RFC 791 section 3.1). A fragment is no notification.
-func (p *Packet) ipv4(b []byte, c CodePoints) error {
+func (p *Packet) ipv4(b []byte, c *CodePoints) error {
 	if len(b) < ipv4Len {
 		return fail(KindNone, Short)
 	}
@@ -129,7 +129,7 @@ func authentication(b []byte) (length int, ok bool) {
 
 // ipv6 parses an IPv6 packet and its extension headers (RFC 8200 section 4), at most
 // maxExtensions of them.
-func (p *Packet) ipv6(b []byte, c CodePoints) error {
+func (p *Packet) ipv6(b []byte, c *CodePoints) error {
 	if len(b) < ipv6Len {
 		return fail(KindNone, Short)
 	}
@@ -204,7 +204,7 @@ func findOption(options []byte, option uint8) ([]byte, error) {
 }
 
 // transport parses the payload of the IP headers of the packet b, from b[at] on.
-func (p *Packet) transport(b []byte, at int, proto uint8, c CodePoints) error {
+func (p *Packet) transport(b []byte, at int, proto uint8, c *CodePoints) error {
 	v6 := b[0]>>4 == 6
 	switch proto {
 	case protoUDP:
@@ -236,7 +236,7 @@ func (p *Packet) transport(b []byte, at int, proto uint8, c CodePoints) error {
 }
 
 // icmpKind returns the kind of an ICMP message by its type, [KindNone] for others.
-func icmpKind(proto, icmpType uint8, c CodePoints) Kind {
+func icmpKind(proto, icmpType uint8, c *CodePoints) Kind {
 	switch {
 	case proto == protoICMPv6 && icmpType == c.PFCMType:
 		return KindPFCM

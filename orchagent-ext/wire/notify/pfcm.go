@@ -168,7 +168,7 @@ func (m PFCM) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) 
 // pfcmICMPv6 reads the ICMPv6 message that begins at b[at].
 //
 //conformance:draft-yang/icmp-checksum
-func (p *Packet) pfcmICMPv6(b []byte, at int, c CodePoints) error {
+func (p *Packet) pfcmICMPv6(b []byte, at int, c *CodePoints) error {
 	if r := checkLength(len(b)-at, PFCMLen); r != Accepted {
 		return fail(KindPFCM, r)
 	}

@@ -110,7 +110,9 @@ func (PPFC) Kind() Kind { return KindPPFC }
 // Check implements [Message]. It returns [FamilyMix] for addresses of two families
 // (RouterID counts over ICMP only), [UnknownFlowLength] for a form that does not exist,
 // or [BadQueuePair].
-func (m PPFC) Check() Reason {
+func (m PPFC) Check() Reason { return m.check() }
+
+func (m *PPFC) check() Reason {
 	v6 := !m.Source.Is4()
 	switch {
 	case !inFamily(m.Source, v6), !inFamily(m.Destination, v6),
@@ -178,7 +180,7 @@ func (m PPFC) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) 
 // ppfcICMP reads the ICMP message that begins at b[at].
 //
 //conformance:draft-xz/icmp
-func (p *Packet) ppfcICMP(b []byte, at int, c CodePoints) error {
+func (p *Packet) ppfcICMP(b []byte, at int, c *CodePoints) error {
 	v6 := b[0]>>4 == 6
 	size, code, sum := 4, c.PPFCCodeV4, uint16(0)
 	if v6 {
@@ -198,7 +200,7 @@ func (p *Packet) ppfcICMP(b []byte, at int, c CodePoints) error {
 		sum = roce.Checksum(0, m)
 	}
 	right := p.read(KindPPFC, b) && sum == 0
-	return fail(KindPPFC, first(unless(right, BadChecksum), unless(m[1] == code, BadCode), p.PPFC.Check(), c.figure2(&p.PPFC),
+	return fail(KindPPFC, first(unless(right, BadChecksum), unless(m[1] == code, BadCode), p.PPFC.check(), c.figure2(&p.PPFC),
 		unless(p.PPFC.RouterID == p.Envelope.Src, BadSource)))
 }
 
@@ -208,7 +210,7 @@ func (p *Packet) ppfcICMP(b []byte, at int, c CodePoints) error {
 // refused over IPv6 (RFC 8200 section 8.1).
 //
 //conformance:draft-xz/udp
-func (p *Packet) ppfcUDP(b []byte, at int, c CodePoints) error {
+func (p *Packet) ppfcUDP(b []byte, at int, c *CodePoints) error {
 	v6 := b[0]>>4 == 6
 	size := 4
 	if v6 {
@@ -229,7 +231,7 @@ func (p *Packet) ppfcUDP(b []byte, at int, c CodePoints) error {
 	right := p.read(KindPPFC, b) && udpChecksum(b, at, !v6)
 	p.PPFC.RouterID = p.Envelope.Src
 	p.Envelope.SrcPort = binary.BigEndian.Uint16(b[at:])
-	return fail(KindPPFC, first(unless(right, BadChecksum), p.PPFC.Check(), c.figure2(&p.PPFC)))
+	return fail(KindPPFC, first(unless(right, BadChecksum), p.PPFC.check(), c.figure2(&p.PPFC)))
 }
 
 // figure2 returns whether a message with a flow identifier of one word is to be refused.

@@ -139,7 +139,7 @@ func (m CNP) AppendPacket(b []byte, e *Envelope, c CodePoints) ([]byte, error) {
 // ICRC protects the message.
 //
 //conformance:draft-zz/opcode draft-zz/icrc
-func (p *Packet) rocev2(b []byte, at int, c CodePoints) error {
+func (p *Packet) rocev2(b []byte, at int, c *CodePoints) error {
 	bth := at + udpLen
 	if len(b) <= bth {
 		return fail(KindNone, Short)
