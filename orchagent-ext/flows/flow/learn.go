@@ -163,10 +163,10 @@ func newLearner(capacity int, secret *secret, stats *Stats) learner {
 	return l
 }
 
-// connected learns from a packet of a connection. settled is its result for the
+// connected learns from a packet of a connection, with its key. settled is its result for the
 // flow's packet before: a flow whose source QP is known skips its pair, except
 // for one request of 16, to follow its PSNs.
-func (l *learner) connected(p *roce.Packet, n, settled uint32) uint32 {
+func (l *learner) connected(p *roce.Packet, k *Key, n, settled uint32) uint32 {
 	op := p.Opcode()
 	if s := op.Service(); s != roce.ServiceRC && s != roce.ServiceXRC || !op.Known() {
 		return settled
@@ -179,7 +179,7 @@ func (l *learner) connected(p *roce.Packet, n, settled uint32) uint32 {
 		l.requested(n, asks(op), p.PSN())
 	} else if kind := answers(op); kind != 0 {
 		if h, ok := p.AETH(); ok && h.Ack() {
-			l.answered(n, kind, p.PSN())
+			l.answered(k, n, kind, p.PSN())
 		}
 	}
 	if q := &l.pairs[n]; q.from != None && !q.closed {
@@ -268,9 +268,9 @@ func (l *learner) forget(n uint32) {
 	l.generation++
 }
 
-// answered takes an answer to a kind of request, with this PSN and sent on pair
-// n, as evidence for the one connection that it can belong to.
-func (l *learner) answered(n uint32, kind uint8, psn uint32) {
+// answered takes an answer to a kind of request, with this PSN and sent on pair n, of
+// which k is the key, as evidence for the one connection that it can belong to.
+func (l *learner) answered(k *Key, n uint32, kind uint8, psn uint32) {
 	q := &l.pairs[n]
 	if q.from != None || q.excluded() {
 		return
@@ -281,7 +281,7 @@ func (l *learner) answered(n uint32, kind uint8, psn uint32) {
 		}
 		q.tries = patience
 	}
-	asked, weight := l.candidate(n, kind, psn)
+	asked, weight := l.candidate(k, kind, psn)
 	if weight == 0 {
 		l.stats.Ambiguous++
 		if q.peer != 0 {
@@ -305,7 +305,7 @@ func (l *learner) answered(n uint32, kind uint8, psn uint32) {
 	p.anchor = p.high
 	if p.votes += weight; p.votes >= votesNeeded[max(p.doubts, q.doubts)] {
 		// A connection joins two queue pairs, so both directions are known now.
-		l.learn(asked, l.ends[n].destQP)
+		l.learn(asked, k.DestQP)
 		l.learn(n, l.ends[asked].destQP)
 	}
 }
@@ -353,24 +353,24 @@ func (l *learner) withdraw(n uint32) {
 	}
 }
 
-// candidate returns the only connection that an answer with this PSN, sent on pair n, can
-// be an answer to, and its weight as evidence; 0: there is no such connection, or several.
-func (l *learner) candidate(n uint32, kind uint8, psn uint32) (only uint32, weight uint8) {
-	e := &l.ends[n]
-	addresses, bucket := l.addresses(e.dst, e.src), psn>>bucketBits
+// candidate returns the only connection that an answer with this key and PSN can be an
+// answer to, and its weight as evidence; 0: there is no such connection, or several.
+func (l *learner) candidate(k *Key, kind uint8, psn uint32) (only uint32, weight uint8) {
+	src, dst := k.Session()
+	addresses, bucket := l.addresses(dst, src), psn>>bucketBits
 	near, possible, others := 0, 0, 0
 	for _, b := range [...]uint32{bucket, (bucket + 1) % numBuckets, (bucket - 1) % numBuckets} {
 		for i := l.heads[l.head(addresses, b)]; i != 0; i = l.pairs[i-1].next {
 			p := &l.pairs[i-1]
 			a := &l.ends[i-1]
-			if p.high>>bucketBits != b || a.src != e.dst || a.dst != e.src {
+			if p.high>>bucketBits != b || a.src != dst || a.dst != src {
 				continue
 			}
 			if near++; near > maxNear {
 				return 0, 0
 			}
 			switch {
-			case p.from != None && a.srcQP != e.destQP: // another queue pair's
+			case p.from != None && a.srcQP != k.DestQP: // another queue pair's
 				if others++; possible == 0 {
 					only = i - 1
 				}

@@ -118,7 +118,7 @@ func (t *Table) observe(p *roce.Packet, k *Key, hash, maybe uint32, now int64) *
 	f.Bytes += uint64(p.Len())
 	switch {
 	case f.pair != noPair:
-		f.settled = t.connected(p, f.pair, f.settled)
+		f.settled = t.connected(p, k, f.pair, f.settled)
 	case k.DestQP == 1:
 		if m, ok := p.CM(); ok {
 			t.cm(k, m, now)
