@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -145,6 +146,9 @@ func removeStaleLocks(folder string) {
 	}
 }
 
+// errShared: a folder could have been written by another user than root and that of the process.
+var errShared = errors.New("other users must not be able to write it")
+
 // ownFolder makes a folder that no other user can write.
 func ownFolder(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -156,9 +160,9 @@ func ownFolder(folder string) error {
 	}
 	switch {
 	case is.Mode&unix.S_IFMT != unix.S_IFDIR:
-		return fmt.Errorf("%s is no folder", folder)
+		return &fs.PathError{Op: "lock files", Path: folder, Err: unix.ENOTDIR}
 	case is.Uid != 0 && int(is.Uid) != os.Geteuid() || is.Mode&0o022 != 0:
-		return fmt.Errorf("folder %s belongs to user %d and has mode %04o: other users must not be able to write it", folder, is.Uid, is.Mode&0o7777)
+		return fmt.Errorf("folder %s belongs to user %d and has mode %04o: %w", folder, is.Uid, is.Mode&0o7777, errShared)
 	}
 	return nil
 }

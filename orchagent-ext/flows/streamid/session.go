@@ -4,6 +4,7 @@ package streamid
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -96,12 +97,15 @@ func (g *Global) open(ctx context.Context, to store) (s *session, deadline time.
 // member of etcd that is silent.
 func (g *Global) attempt() time.Duration { return g.validity / 5 }
 
+// errShortLease: ids would be given to others before this switch ceases to use them.
+var errShortLease = errors.New("etcd grants a lease that is too short")
+
 // deadlineOf is when ids cease to be valid under a lease of ttl seconds that was
 // asked for at a moment.
 func (s *session) deadlineOf(asked time.Duration, ttl int64) (time.Duration, error) {
 	validity := time.Duration(ttl)*time.Second - s.quarantine
 	if validity < s.validity {
-		return 0, fmt.Errorf("etcd grants a lease of %d s: %s is needed", ttl, s.validity+s.quarantine)
+		return 0, fmt.Errorf("%w: it is %d s, and %s is needed", errShortLease, ttl, s.validity+s.quarantine)
 	}
 	return asked + s.validity, nil
 }

@@ -135,7 +135,7 @@ func (s space) outcomes(steps []step, answer *etcdserverpb.TxnResponse) ([]outco
 			}
 			other, ok := idOf(string(kvs[0].GetValue()))
 			if !ok {
-				return nil, fmt.Errorf("etcd has %q under %s, which is no stream id: another program writes there", kvs[0].GetValue(), kvs[0].GetKey())
+				return nil, &foreignError{key: string(kvs[0].GetKey()), value: string(kvs[0].GetValue())}
 			}
 			outcomes[i] = outcome{other: other}
 			continue
@@ -179,4 +179,11 @@ func onlyRange(t *etcdserverpb.TxnResponse) *etcdserverpb.RangeResponse {
 		return nil
 	}
 	return t.GetResponses()[0].GetResponseRange()
+}
+
+// foreignError: a key of Sluice's has a value of another program.
+type foreignError struct{ key, value string }
+
+func (e *foreignError) Error() string {
+	return fmt.Sprintf("etcd has %q under %s, which is no stream id: another program writes there", e.value, e.key)
 }

@@ -47,7 +47,7 @@ func readState(path string, into any) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s: not a regular file", path)
+		return fmt.Errorf("%s: %w", path, errKind)
 	case info.Size() > MaxState:
 		return fmt.Errorf("%s: %d octets, more than %d", path, info.Size(), MaxState)
 	}

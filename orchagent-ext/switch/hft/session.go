@@ -74,7 +74,7 @@ func NewSession(config, names, labels string) (*Session, error) {
 	s := &Session{names: map[uint16]string{}, templates: map[uint16]*template{}}
 	named, numbered := strings.Split(names, ","), strings.Split(labels, ",")
 	if len(named) != len(numbered) {
-		return nil, fmt.Errorf("%d object_names and %d object_ids", len(named), len(numbered))
+		return nil, fmt.Errorf("%w: %d object_names and %d object_ids", errNames, len(named), len(numbered))
 	}
 	for i, text := range numbered {
 		label, err := strconv.ParseUint(text, 10, 16)
@@ -90,7 +90,7 @@ func NewSession(config, names, labels string) (*Session, error) {
 		return s.parseTemplates(body)
 	})
 	if err == nil && len(s.templates) == 0 {
-		err = errors.New("there is no template")
+		err = errNoTemplate
 	}
 	if err != nil {
 		return nil, fmt.Errorf("session_config: %w", err)
@@ -98,7 +98,15 @@ func NewSession(config, names, labels string) (*Session, error) {
 	return s, nil
 }
 
-var errShort = errors.New("it is cut")
+// The reasons for which a session is refused.
+var (
+	errNames      = errors.New("each object needs one name and one id")
+	errShort      = errors.New("it is cut")
+	errVersion    = errors.New("it is another version of IPFIX")
+	errNoTemplate = errors.New("there is no template")
+	errTemplate   = errors.New("its number is reserved, or it is too large")
+	errVariable   = errors.New("a field has a variable length")
+)
 
 // messages calls take with each set of IPFIX messages (RFC 7011 section 3).
 func (s *Session) messages(b []byte, take func(id uint16, body []byte) error) error {
@@ -108,7 +116,7 @@ func (s *Session) messages(b []byte, take func(id uint16, body []byte) error) er
 		}
 		length := int(binary.BigEndian.Uint16(b[2:]))
 		if v := binary.BigEndian.Uint16(b); v != ipfixVersion {
-			return fmt.Errorf("version %d of IPFIX, and %d is known", v, ipfixVersion)
+			return fmt.Errorf("version %d, and %d is known: %w", v, ipfixVersion, errVersion)
 		}
 		if length < ipfixHeader || length > len(b) {
 			return errShort
@@ -136,7 +144,7 @@ func (s *Session) parseTemplates(b []byte) error {
 	for len(b) >= 4 {
 		id, count := binary.BigEndian.Uint16(b), int(binary.BigEndian.Uint16(b[2:]))
 		if id < firstData || count > mostFields || len(s.templates) >= mostTemplates {
-			return fmt.Errorf("template %d with %d fields", id, count)
+			return fmt.Errorf("template %d with %d fields: %w", id, count, errTemplate)
 		}
 		b = b[4:]
 		t := &template{}
@@ -147,7 +155,7 @@ func (s *Session) parseTemplates(b []byte) error {
 			label, length := binary.BigEndian.Uint16(b), int(binary.BigEndian.Uint16(b[2:]))
 			b = b[4:]
 			if length == variableLength {
-				return fmt.Errorf("template %d has a field of variable length", id)
+				return fmt.Errorf("template %d: %w", id, errVariable)
 			}
 			f := field{length: length}
 			if label&enterpriseBit != 0 {

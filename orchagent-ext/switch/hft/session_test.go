@@ -5,7 +5,8 @@ package hft
 import (
 	"context"
 	"encoding/binary"
-	"strings"
+	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -101,17 +102,17 @@ func TestSessionsThatAreWrong(t *testing.T) {
 	good := ofQueues()
 	variable := []byte(good)
 	binary.BigEndian.PutUint16(variable[ipfixHeader+setHeader+6:], variableLength)
-	for want, tt := range map[string][3]string{
-		"1 object_names and 2 object_ids": {good, "Ethernet0|3", queueLabels},
-		"object_ids":                      {good, queueNames, "3,x"},
-		"there is no template":            {"", queueNames, queueLabels},
-		"it is cut":                       {good[:len(good)-3], queueNames, queueLabels},
-		"version 9 of IPFIX":              {"\x00\x09" + good[2:], queueNames, queueLabels},
-		"variable length":                 {string(variable), queueNames, queueLabels},
-		"template 5":                      {string(templateOf(5)), queueNames, queueLabels},
+	for want, tt := range map[error][3]string{
+		errNames: {good, "Ethernet0|3", queueLabels},
+		strconv.ErrSyntax: {good, queueNames, "3,x"},
+		errNoTemplate: {"", queueNames, queueLabels},
+		errShort: {good[:len(good)-3], queueNames, queueLabels},
+		errVersion: {"\x00\x09" + good[2:], queueNames, queueLabels},
+		errVariable: {string(variable), queueNames, queueLabels},
+		errTemplate: {string(templateOf(5)), queueNames, queueLabels},
 	} {
-		if _, err := NewSession(tt[0], tt[1], tt[2]); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q: %v", want, err)
+		if _, err := NewSession(tt[0], tt[1], tt[2]); !errors.Is(err, want) {
+			t.Errorf("want %v: %v", want, err)
 		}
 	}
 	s, err := NewSession(good, queueNames, queueLabels)
