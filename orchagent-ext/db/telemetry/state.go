@@ -77,8 +77,6 @@ type (
 	PlacementGroup = model.SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_GROUP_SLUICE_PLACEMENT_GROUP_LIST
 	// PlacementMember is a row of SLUICE_PLACEMENT_MEMBER.
 	PlacementMember = model.SonicSluiceState_SonicSluiceState_SLUICE_PLACEMENT_MEMBER_SLUICE_PLACEMENT_MEMBER_LIST
-	// PortRole is the role of a port: the kind of device at its other end.
-	PortRole = model.E_SonicSluiceState_PortRole
 	// NextHop is a row of SLUICE_NEXT_HOP.
 	NextHop = model.SonicSluiceState_SonicSluiceState_SLUICE_NEXT_HOP_SLUICE_NEXT_HOP_LIST
 	// Hash is a row of SLUICE_HASH.

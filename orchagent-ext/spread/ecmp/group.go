@@ -21,7 +21,6 @@ type Member struct {
 // A Group is how the kernel takes a hash of 31 bits to one of its members. It is
 // immutable once made, and safe for concurrent use.
 type Group struct {
-	n       int
 	bounds  []uint32 // threshold: the last hash of each living member
 	members []int    // threshold: the member of each bound
 	buckets []uint16 // resilient: the member of each bucket
@@ -40,7 +39,7 @@ func Threshold(members []Member) (*Group, error) {
 	if len(members) > maxMembers {
 		return nil, fmt.Errorf("%d members: a group has at most %d", len(members), maxMembers)
 	}
-	g := &Group{n: len(members)}
+	g := &Group{}
 	var total, sum uint64
 	for i, m := range members {
 		if m.Weight < 1 || m.Weight > 65535 {
@@ -104,7 +103,7 @@ func Resilient(buckets []uint16, n int) (*Group, error) {
 			return nil, fmt.Errorf("bucket %d belongs to member %d of %d: 0 to %d are possible", i, m, n, n-1)
 		}
 	}
-	return &Group{n: n, buckets: buckets}, nil
+	return &Group{buckets: buckets}, nil
 }
 
 // Choose returns the member for a hash of 31 bits; -1 if all members of the group are

@@ -126,7 +126,6 @@ type followed struct {
 	rule   int     // member that its rule sends it to; -1: it has none
 	ruled  int64   // ns, when that was decided
 	astray int     // samples since the last one that left by that member
-	first  int64   // ns, of its first sample
 	last   int64   // ns, of its last sample
 	gap    float64 // ns between samples while it sends, averaged; 0: not known
 	cool   int64   // ns, before which it stays where it is
@@ -232,7 +231,7 @@ func (t *Table) Sample(flow Flow, port uint64, link string, octets int, now int6
 			t.counts.Unfollowed++
 			return
 		}
-		f = &followed{flow: flow, hash: -1, rule: -1, first: now}
+		f = &followed{flow: flow, hash: -1, rule: -1}
 		t.flows[flow] = f
 	}
 	t.decay(now)
@@ -541,7 +540,7 @@ func (t *Table) Adopt(flow Flow, member string, now int64) {
 	if _, rules := t.used(); m < 0 || t.flows[flow] != nil || rules >= t.cfg.Rules || loads[m].rules >= t.cfg.PerLink {
 		return
 	}
-	t.flows[flow] = &followed{flow: flow, hash: -1, rule: m, ruled: now, first: now, last: now}
+	t.flows[flow] = &followed{flow: flow, hash: -1, rule: m, ruled: now, last: now}
 }
 
 // Refused records that the switch has no entry for a flow: it is by hash for some time. full:

@@ -39,8 +39,7 @@ type Syncd struct {
 	ids    map[string]string // of objects, by the name of a queue or port
 	first  uint64            // object of the next start
 	still  bool              // it polls nothing
-	slow   time.Duration     // between two polls of SONiC's own group; 0: a second
-	due    time.Time         // the next of these
+	due    time.Time         // the next poll of SONiC's own group
 	lacks  map[string]bool   // counters that its SAI library does not read
 }
 
@@ -144,9 +143,6 @@ func (s *Syncd) Flush() {
 
 // Stand has it publish nothing, or go on.
 func (s *Syncd) Stand(still bool) { s.mu.Lock(); s.still = still; s.mu.Unlock() }
-
-// Own sets the time between two polls of SONiC's own counters of ports.
-func (s *Syncd) Own(every time.Duration) { s.mu.Lock(); s.slow = every; s.mu.Unlock() }
 
 // Lack has the SAI library not read a counter.
 func (s *Syncd) Lack(counter string) { s.mu.Lock(); s.lacks[counter] = true; s.mu.Unlock() }
@@ -257,7 +253,7 @@ func (s *Syncd) pollPorts(ctx context.Context, now time.Time) {
 	if now.Before(s.due) {
 		return
 	}
-	s.due = now.Add(max(s.slow, time.Second))
+	s.due = now.Add(time.Second)
 	octets := map[string]uint64{}
 	for _, q := range s.queues {
 		port, _, _ := strings.Cut(q, ":")
