@@ -103,13 +103,13 @@ func TestSessionsThatAreWrong(t *testing.T) {
 	variable := []byte(good)
 	binary.BigEndian.PutUint16(variable[ipfixHeader+setHeader+6:], variableLength)
 	for want, tt := range map[error][3]string{
-		errNames: {good, "Ethernet0|3", queueLabels},
+		errNames:          {good, "Ethernet0|3", queueLabels},
 		strconv.ErrSyntax: {good, queueNames, "3,x"},
-		errNoTemplate: {"", queueNames, queueLabels},
-		errShort: {good[:len(good)-3], queueNames, queueLabels},
-		errVersion: {"\x00\x09" + good[2:], queueNames, queueLabels},
-		errVariable: {string(variable), queueNames, queueLabels},
-		errTemplate: {string(templateOf(5)), queueNames, queueLabels},
+		errNoTemplate:     {"", queueNames, queueLabels},
+		errShort:          {good[:len(good)-3], queueNames, queueLabels},
+		errVersion:        {"\x00\x09" + good[2:], queueNames, queueLabels},
+		errVariable:       {string(variable), queueNames, queueLabels},
+		errTemplate:       {string(templateOf(5)), queueNames, queueLabels},
 	} {
 		if _, err := NewSession(tt[0], tt[1], tt[2]); !errors.Is(err, want) {
 			t.Errorf("want %v: %v", want, err)
