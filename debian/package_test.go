@@ -162,7 +162,7 @@ func longFlags(t *testing.T, daemon string) []string {
 	t.Helper()
 	var flags []string
 	for line := range strings.Lines(run(t, "../bin/"+daemon, "--help")) {
-		if flag, ok := strings.CutPrefix(line, "  -"); ok {
+		if flag, ok := strings.CutPrefix(strings.TrimSpace(line), "--"); ok {
 			flags = append(flags, strings.Fields(flag)[0])
 		}
 	}
