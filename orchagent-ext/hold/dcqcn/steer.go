@@ -42,11 +42,10 @@ const (
 	opening  = 8
 	farAbove = 2
 
-	// beat is the time between the moments at which other flows have their CNPs. It is between the
-	// fourth step and the fifth after a CNP, each of which halves the rest of its effect. The first
-	// step that raises a flow's target is fastSteps + 1 rate timers after a CNP: the caller may be late
-	// by the rest of them.
-	beat = 245 * int64(time.Microsecond)
+	// beat is the time between the moments at which other flows have their CNPs. The first step that
+	// raises a flow's target is fastSteps + 1 rate timers after a CNP: the caller may be late by the
+	// rest of them. Each beat costs the caller a wakeup.
+	beat = 265 * int64(time.Microsecond)
 
 	// stopped is the part of its rate that a flow keeps that is to pause: CNPs cannot stop a
 	// sender, and further ones would only raise the time until it recovers.
@@ -61,8 +60,15 @@ const (
 	prior, steady = 44, 512
 	mostPart      = 0.5
 
-	// memory is how much of an excess is carried on, as time at the asked rate.
-	memory = float64(time.Millisecond) / float64(time.Second)
+	// memory is how much of a shortfall, or of the excess over a pause, is carried on, as time at the
+	// asked rate; owed is it of the excess over a reduction. A caller that is some ms late lets
+	// the sender recover to a multiple of the asked rate: then the flow goes below that by what is
+	// owed ÷ payback, at most by mostBack. One that owes more than soon has its CNPs at once.
+	memory   = float64(time.Millisecond) / float64(time.Second)
+	owed     = 12 * memory
+	payback  = 5 * memory
+	soon     = memory / 2
+	mostBack = 0.5
 
 	// A sender ignores CNPs if windows in a row measure more than ignoring of the rate that it
 	// offers, although each had CNPs for a much lower one. It is sent as few as show whether
@@ -102,20 +108,39 @@ func (s *Steer) advance(now int64) {
 		rate, t := s.rate(), float64(d)/float64(time.Second)
 		s.model.Sent(int(rate * t / 8))
 		s.bits += rate * t
-		most := s.asked * memory
-		s.excess = max(-most, min(most, s.excess+(rate-s.asked)*t))
+		most := owed
+		if s.pauses() {
+			most = memory
+		}
+		s.excess = max(-memory*s.asked, min(most*s.asked, s.excess+(rate-s.asked)*t))
 		s.at += d
 	}
 }
 
-// wants reports whether the flow is to be slowed, as the model is now.
-func (s *Steer) wants() bool {
-	return s.rate() > s.asked && (s.excess > 0 || s.urgent())
+// pauses reports whether the flow is to pause.
+func (s *Steer) pauses() bool { return s.asked <= s.offered*stopped }
+
+// owes returns the excess over a reduction as time at the asked rate, in seconds; less than 0 for a
+// shortfall.
+func (s *Steer) owes() float64 {
+	if s.pauses() {
+		return 0
+	}
+	return s.excess / s.asked
 }
 
-// urgent reports whether the sender's limit is far above the asked rate, as at the begin of a stop,
-// or after the caller was late: it may then be above the rate that the flow offers, too.
-func (s *Steer) urgent() bool { return float64(s.model.At(s.at))*s.trust > farAbove*s.asked }
+// wants reports whether the flow is to be slowed, as the model is now.
+func (s *Steer) wants() bool {
+	back := min(max(s.owes()/payback, 0), mostBack)
+	return s.rate() > s.asked*(1-back) && (s.excess > 0 || s.urgent())
+}
+
+// urgent reports whether the flow is to have its CNPs at once: the sender's limit is far above the
+// asked rate, as at the begin of a stop, or after the caller was late (it may then be above the rate
+// that the flow offers, too), or the flow had too much lately.
+func (s *Steer) urgent() bool {
+	return float64(s.model.At(s.at))*s.trust > farAbove*s.asked || s.owes() > soon
+}
 
 // Due reports whether a CNP is to be sent now, and counts on it that it is.
 func (s *Steer) Due(now int64) bool {

@@ -185,6 +185,35 @@ func TestReductionSettlesAtTheAskedRate(t *testing.T) {
 	}
 }
 
+// A reduction settles within a tenth of the asked rate where the caller wakes up late: what the
+// sender recovers to meanwhile, by the steps of a link of eight times its rate, is made good.
+func TestReductionSettlesWhereTheCallerWakesUpLate(t *testing.T) {
+	for name, late := range map[string]func(*rand.Rand) int64{
+		"by 200 us": func(r *rand.Rand) int64 { return int64(r.ExpFloat64() * 200_000) },
+		"at times by up to 4 ms": func(r *rand.Rand) int64 {
+			return int64(r.ExpFloat64()*20_000) + r.Int64N(4*ms)*int64(1-min(1, r.IntN(50)))
+		},
+		"seldom by up to 40 ms": func(r *rand.Rand) int64 {
+			return int64(r.ExpFloat64()*20_000) + r.Int64N(40*ms)*int64(1-min(1, r.IntN(1000)))
+		},
+	} {
+		for _, keep := range []uint64{40, 50, 70} {
+			const line = 200_000_000
+			w := newWire(line/8, line, 20*us)
+			w.late = late
+			asked := w.offered * keep / 100
+			var s Steer
+			s.Begin(0, w.offered, line, asked)
+			w.run(&s, 0, 200*ms, 10*ms)
+			w.all, w.cnps = 0, 0
+			w.run(&s, 200*ms, 1200*ms, 10*ms)
+			if part := w.all / float64(asked); part < 0.9 || part > 1.1 {
+				t.Errorf("late %s, keep %d %%: %.3f of the asked rate, %d CNPs a second", name, keep, part, w.cnps)
+			}
+		}
+	}
+}
+
 // A caller that had no CPU for 30 ms, in which the sender's limit rises far above what it offers,
 // brings it back to the asked rate within 20 ms.
 func TestSteerCatchesUpAfterAStall(t *testing.T) {
