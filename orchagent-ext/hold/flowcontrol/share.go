@@ -15,6 +15,12 @@ const (
 	mostShare  = 30                    // percent
 	shareBurst = 10 * time.Millisecond // of CPU time at once
 
+	// A turn is charged at most turnTime and itemTime for each event and message that it took, which
+	// is more than it can have used: what a hypervisor took away, and packets of others that the kernel
+	// received on this thread, are no work of the thread.
+	turnTime = time.Millisecond
+	itemTime = 100 * time.Microsecond
+
 	// mostRun is how long the thread may run without a wait, rounded up to some ticks of the kernel,
 	// before it loses real-time priority: longer than a burst, so it waits for a thread of lower
 	// priority then ([sai.BoundRealtime]).
@@ -24,20 +30,20 @@ const (
 // share is the CPU time that the thread may still use, ns, as a token bucket. The zero value is
 // full.
 type share struct {
-	used   int64 // more than was given, less than 0 for a rest; within shareBurst of 0
+	used   int64 // charged, more than was given; less than 0 for a rest; within shareBurst of 0
 	cpu    int64 // CPU time of the thread when it was last asked
 	at     int64 // when, ns of CLOCK_MONOTONIC
 	before bool
 }
 
-// pause returns for how long (ns) the thread is to wait, by its CPU time until now, at most 33 ms: a
-// hypervisor that takes the CPU away meanwhile leaves that in the thread's time, although it used
-// none, and no turn uses as much as shareBurst.
-func (s *share) pause(now, cpu int64) int64 {
+// pause returns for how long (ns) the thread is to wait after a turn that took so many events and
+// messages, by its CPU time until now, at most 33 ms: no turn uses as much as shareBurst.
+func (s *share) pause(now, cpu int64, items int) int64 {
 	if !s.before {
 		*s = share{used: -int64(shareBurst), cpu: cpu, at: now, before: true}
 	}
-	s.used = min(max(s.used+cpu-s.cpu-(now-s.at)*mostShare/100, -int64(shareBurst)), int64(shareBurst))
+	turn := min(cpu-s.cpu, int64(turnTime)+int64(items)*int64(itemTime))
+	s.used = min(max(s.used+turn-(now-s.at)*mostShare/100, -int64(shareBurst)), int64(shareBurst))
 	s.cpu, s.at = cpu, now
 	return max(s.used, 0) * 100 / mostShare
 }

@@ -12,12 +12,13 @@ import (
 func TestShareOfACoreIsNeverPassed(t *testing.T) {
 	for _, turn := range []time.Duration{time.Microsecond, 300 * time.Microsecond, 5 * time.Millisecond} {
 		var s share
+		items := int(turn / itemTime) // that take such a turn
 		now, cpu := int64(time.Hour), int64(0)
-		s.pause(now, cpu)
+		s.pause(now, cpu, items)
 		begin := now
 		for now-begin < int64(10*time.Second) {
 			now, cpu = now+int64(turn), cpu+int64(turn)
-			now += s.pause(now, cpu)
+			now += s.pause(now, cpu, items)
 		}
 		most := (now-begin)*mostShare/100 + int64(shareBurst+turn)
 		if cpu > most || cpu < most-2*int64(shareBurst+turn) {
@@ -25,12 +26,12 @@ func TestShareOfACoreIsNeverPassed(t *testing.T) {
 		}
 		for range 1000 { // a fifth of the time
 			now, cpu = now+5*int64(turn), cpu+int64(turn)
-			if pause := s.pause(now, cpu); pause > 0 {
+			if pause := s.pause(now, cpu, items); pause > 0 {
 				t.Fatalf("turns of %v, less than the share: waits for %d ns", turn, pause)
 			}
 		}
 		now += int64(time.Hour)
-		if s.pause(now, cpu); s.used != -int64(shareBurst) {
+		if s.pause(now, cpu, items); s.used != -int64(shareBurst) {
 			t.Errorf("after an hour of rest %d ns are left", -s.used)
 		}
 	}
@@ -43,11 +44,19 @@ func TestThreadTimeCountsWork(t *testing.T) {
 }
 
 // Time for which the hypervisor took the CPU away counts in the thread's: the next hold waits no
-// longer for it than for a burst of work.
+// longer for it than for a burst of work, and than for the work that the turn can have done.
 func TestShareForgetsTimeThatTheMachineTook(t *testing.T) {
-	var s share
-	s.pause(0, 0)
-	if got := s.pause(int64(time.Second), int64(time.Second)); got > int64(34*time.Millisecond) {
-		t.Errorf("a pause of %v after a second that was taken away", time.Duration(got))
+	for items, most := range map[int]time.Duration{1000: 34 * time.Millisecond, 10: 7 * time.Millisecond, 0: 4 * time.Millisecond} {
+		var s share
+		s.pause(0, 0, 0)
+		now, cpu := int64(0), int64(0)
+		for s.used < 0 { // by work, until nothing is saved
+			now, cpu = now+int64(time.Millisecond), cpu+int64(time.Millisecond)
+			s.pause(now, cpu, 0)
+		}
+		taken := int64(20 * time.Millisecond)
+		if got := s.pause(now+taken, cpu+taken, items); got > int64(most) {
+			t.Errorf("a pause of %v after 20 ms that were taken away from a turn of %d messages", time.Duration(got), items)
+		}
 	}
 }

@@ -237,13 +237,14 @@ func (l *loop) turn() error {
 	if l.fds[0].Revents != 0 {
 		l.asked()
 	}
-	l.learn()
+	items := l.learn()
 	for range rounds {
 		n, lost := l.sw.ReadFlowEvents(l.events[:])
 		l.core.counters.EventsLost = lost
 		for i := range n {
 			l.core.event(packetio.Monotonic(), &l.events[i])
 		}
+		items += n
 		if l.deaf > packetio.Monotonic() {
 			if n < eventRoom {
 				break
@@ -255,6 +256,7 @@ func (l *loop) turn() error {
 		for i := range m {
 			l.core.receiveMessage(packetio.Monotonic(), &l.messages[i])
 		}
+		items += m
 		if m > 0 && m < messageRoom && l.core.useful() == before {
 			l.deaf = packetio.Monotonic() + int64(deafness)
 		}
@@ -263,13 +265,13 @@ func (l *loop) turn() error {
 		}
 	}
 	l.core.step(packetio.Monotonic())
-	l.rest()
+	l.rest(items)
 	return nil
 }
 
-// rest waits where the real-time thread has used up its share of a core. Holds end by
-// themselves, in the switch; what comes meanwhile waits.
-func (l *loop) rest() {
+// rest waits where the real-time thread has used up its share of a core by a turn that took so many
+// events and messages. Holds end by themselves, in the switch; what comes meanwhile waits.
+func (l *loop) rest(items int) {
 	if !l.realtime {
 		return
 	}
@@ -277,20 +279,22 @@ func (l *loop) rest() {
 	if cpu-l.share.cpu >= int64(mostRun) { // the kernel may have taken the priority
 		l.prioritize()
 	}
-	if pause := l.share.pause(packetio.Monotonic(), cpu); pause > 0 {
+	if pause := l.share.pause(packetio.Monotonic(), cpu, items); pause > 0 {
 		timeout := unix.NsecToTimespec(pause)
 		_, _ = unix.Ppoll(nil, &timeout, nil)
 	}
 }
 
-// learn takes the queue pairs that were learned, as many as there are now.
-func (l *loop) learn() {
-	for range len(l.learned) {
+// learn takes the queue pairs that were learned, as many as there are now, and returns how many.
+func (l *loop) learn() (n int) {
+	n = len(l.learned)
+	for range n {
 		learned := <-l.learned
 		l.core.pairs.add(learned)
 		l.core.limit(packetio.Monotonic(), &learned)
 		l.core.see(packetio.Monotonic(), &learned)
 	}
+	return n
 }
 
 // asked takes the requests of other goroutines.
