@@ -174,8 +174,10 @@ func (a *asking) span() time.Duration {
 	return sourceLearn + time.Duration(a.stops/sourceFlows+1)*sourceCycle + time.Duration(a.rounds*len(sourceReductions))*(sourceReduce+sourceCalm)
 }
 
-// ask sends the messages, from a port to its neighbor, and returns how many.
+// ask sends the messages, from a port to its neighbor, and returns how many. A hold whose refresh is
+// late ends, so its thread has priority, as that of gateway 2's sluiced would.
 func (a *asking) ask(ctx context.Context, from *fabric.Interface) (sent int, err error) {
+	fabric.GoFirst()
 	s, err := from.Sender()
 	if err != nil {
 		return 0, err
@@ -185,7 +187,7 @@ func (a *asking) ask(ctx context.Context, from *fabric.Interface) (sent int, err
 		sent++
 		return a.send(s, from, flow, action, us)
 	}
-	if err := pause(ctx, sourceLearn); err != nil {
+	if !rest(ctx, sourceLearn) {
 		return sent, nil
 	}
 	// Each flow has its stops a part of the cycle after those of the flow before.
@@ -193,7 +195,7 @@ func (a *asking) ask(ctx context.Context, from *fabric.Interface) (sent int, err
 	begin := time.Now()
 	for tick := 0; ; tick++ {
 		at := time.Duration(tick) * step
-		if err := pause(ctx, time.Until(begin.Add(at))); err != nil {
+		if !rest(ctx, time.Until(begin.Add(at))) {
 			return sent, nil
 		}
 		busy := false
@@ -226,7 +228,7 @@ func (a *asking) ask(ctx context.Context, from *fabric.Interface) (sent int, err
 	}
 	for range a.rounds {
 		for _, percent := range sourceReductions {
-			if err := pause(ctx, sourceCalm); err != nil {
+			if !rest(ctx, sourceCalm) {
 				return sent, nil
 			}
 			a.mu.Lock()
@@ -238,13 +240,27 @@ func (a *asking) ask(ctx context.Context, from *fabric.Interface) (sent int, err
 						return sent, err
 					}
 				}
-				if err := pause(ctx, sourceRefresh); err != nil {
+				if !rest(ctx, sourceRefresh) {
 					return sent, nil
 				}
 			}
 		}
 	}
 	return sent, nil
+}
+
+// rest waits by a call of the kernel, as [fabric.GoFirst] wants it; false: ctx ended.
+func rest(ctx context.Context, d time.Duration) bool {
+	const longest = 20 * time.Millisecond // to see the end
+	for end := time.Now().Add(d); ctx.Err() == nil; {
+		left := time.Until(end)
+		if left <= 0 {
+			return true
+		}
+		t := unix.NsecToTimespec(int64(min(left, longest)))
+		_ = unix.Nanosleep(&t, nil) // a signal ends it early
+	}
+	return false
 }
 
 // send sends one PFCM about a flow.
