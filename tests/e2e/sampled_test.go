@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,6 +93,32 @@ func TestSampledNamesTheFlowsThatFillAQueue(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSampledSendsPFCMWhereTheBufferTakesTheDelay: PFCM is left off, with the figures in a warning, where the
+// buffer of a queue is smaller than what comes to it until a flow is named; where it is larger, the neighbor is
+// asked to hold the flow that fills the queue.
+func TestSampledSendsPFCMWhereTheBufferTakesTheDelay(t *testing.T) {
+	l := newSampled(t, 4, "buffer_bytes", "1000000")
+	slow := l.Uplinks[0].Name
+	l.set("PORT", slow, "speed", "1000")
+	l.set("SLUICE_PORT", l.LeafA.Name, "role", "fabric", "upstream_neighbor", l.A.LinkLocal.String())
+	l.set("SLUICE_PFCM", "global", "admin_state", "enabled")
+	l.awaitFields("SLUICE_STATE", "global", "pfcm", "active")
+	want := "PFCM is not sent, since flows are named too late by the method sampled: queue 0 of " + slow +
+		": a queue that grows by 1000 Mbit/s takes 18750000 octets in the 150ms until it is noticed, and its buffer has 1000000"
+	l.until("a warning has the figures", func() bool { return strings.Contains(l.row("SLUICE_STATE", "global")["warnings"], want) })
+	ld := l.load(&stream{qp: elephantQP, label: 1, size: 1000, mbps: 2 * sampledElephant})
+	l.until("the flow is congested", func() bool { return len(l.table("SLUICE_FLOW")) > 0 })
+	l.until("Rate Advice is sent", func() bool { return l.notified("rate-advice", "sent") > 0 || l.notified("rate-advice", "qp_unknown") > 0 })
+	if n := l.notified("pfcm", "sent"); n != 0 {
+		t.Errorf("%d PFCM are sent", n)
+	}
+	l.set("SLUICE_THRESHOLD", "wan", "high_bytes", fmt.Sprint(sampledHigh), "sampling_rate", "4", "queues@", "0", "buffer_bytes", "20000000")
+	l.until("PFCM is sent", func() bool { return l.notified("pfcm", "sent") > 0 })
+	l.until("the warning has gone", func() bool { return !strings.Contains(l.row("SLUICE_STATE", "global")["warnings"], "PFCM is not sent") })
+	ld.stop.Store(true)
+	ld.done.Wait()
 }
 
 // flowKey is the key of a flow's row.
