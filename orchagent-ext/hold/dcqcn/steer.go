@@ -8,7 +8,7 @@ import (
 
 // Steer decides when CNPs go to the sender of one flow. Between two measurements it goes by
 // the published reaction point, which it follows in a [Rate] of its own; each measurement
-// corrects that. The zero value is idle. Rates are in bit/s, times in ns of one clock.
+// corrects that, for later steering, too. The zero value is idle. Rates are in bit/s, times in ns of one clock.
 //
 // Flows near their asked rates have CNPs at multiples of a beat of that clock, so that a caller
 // wakes up once for all of them; others at once.
@@ -29,7 +29,11 @@ type Steer struct {
 	probes  int     // CNPs since it is known to ignore them
 
 	samples float64 // that trust is of
+	learned learned // by reductions, these and earlier ones
 }
+
+// learned is what measurements showed of a sender.
+type learned struct{ trust, samples float64 }
 
 const (
 	// spacing of the first CNPs for a flow whose limit is more than farAbove of the asked rate: the
@@ -57,8 +61,12 @@ const (
 	// A measurement of n samples has an error of 1 ÷ √n. The model is trusted as one of prior samples
 	// at first, and with the measurements together as one of steady at most, so that a sender which
 	// changes is followed; each corrects no more than mostPart of the error that it shows.
+	//
+	// What reductions showed is where the next one of the flow begins: CNPs that are late or lost on
+	// their way let a sender be above the model, each time alike. It counts as of kept samples at most.
 	prior, steady = 44, 512
 	mostPart      = 0.5
+	kept          = 256
 
 	// memory is how much of a shortfall, or of the excess over a pause, is carried on, as time at the
 	// asked rate; owed is it of the excess over a reduction. A caller that is some ms late lets
@@ -89,7 +97,11 @@ func (s *Steer) Begin(now int64, offered, line, asked uint64) {
 	if offered == 0 || offered > line {
 		offered = line
 	}
-	*s = Steer{offered: float64(offered), line: float64(line), trust: 1, samples: prior, at: now, since: now, sent: now - probing, strikes: s.strikes}
+	was := learned{1, prior}
+	if s.learned.samples > prior {
+		was = learned{s.learned.trust, min(s.learned.samples, kept)}
+	}
+	*s = Steer{offered: float64(offered), line: float64(line), trust: was.trust, samples: was.samples, learned: s.learned, at: now, since: now, sent: now - probing, strikes: s.strikes}
 	s.Ask(asked)
 }
 
@@ -212,6 +224,9 @@ func (s *Steer) Measured(now int64, rate uint64, samples uint32) bool {
 		part := min(mostPart, n/(s.samples+n))
 		s.trust = max(0.25, min(4, s.trust*(1+part*(float64(rate)/mean-1))))
 		s.samples = min(s.samples+n, steady)
+		if !s.pauses() {
+			s.learned = learned{s.trust, s.samples}
+		}
 	}
 	s.since, s.bits, s.cnps = now, 0, 0
 	return true
@@ -229,6 +244,6 @@ func (s *Steer) Recovered(now int64) bool {
 	if s.advance(now); float64(s.model.At(s.at)) < s.offered {
 		return false
 	}
-	*s = Steer{strikes: s.strikes}
+	*s = Steer{strikes: s.strikes, learned: s.learned}
 	return true
 }

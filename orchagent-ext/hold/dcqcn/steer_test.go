@@ -214,6 +214,37 @@ func TestReductionSettlesWhereTheCallerWakesUpLate(t *testing.T) {
 	}
 }
 
+// What measurements showed in one reduction holds in the next one, before any of its own: of ten CNPs one gets
+// lost, so that the sender has more than by the model.
+func TestReductionBeginsWithWhatTheLastOneShowed(t *testing.T) {
+	const line = 200_000_000
+	w := newWire(line/8, line, 20*us)
+	w.loss = 0.1
+	asked := w.offered * 40 / 100
+	var s Steer
+	var parts [2]float64
+	for i := range parts {
+		now := int64(i) * 3000 * ms
+		s.Begin(now, w.offered, line, asked)
+		w.run(&s, now, now+20*ms, 0)
+		w.all = 0
+		w.run(&s, now+20*ms, now+200*ms, 0)
+		parts[i] = w.all / (float64(asked) * 0.18)
+		w.bits = 0
+		s.since, s.bits = now+200*ms, 0
+		w.run(&s, now+200*ms, now+2000*ms, 10*ms)
+		for at := now + 2000*ms; at < now+3000*ms; at += us {
+			w.step(at)
+		}
+		if !s.Recovered(now + 3000*ms) {
+			t.Fatal("the sender has not recovered")
+		}
+	}
+	if t.Logf("%.3f of the asked rate, then %.3f", parts[0], parts[1]); parts[0] < 1.15 || parts[1] < 0.9 || parts[1] > 1.1 {
+		t.Errorf("%.3f of the asked rate without a measurement, then %.3f", parts[0], parts[1])
+	}
+}
+
 // A caller that had no CPU for 30 ms, in which the sender's limit rises far above what it offers,
 // brings it back to the asked rate within 20 ms.
 func TestSteerCatchesUpAfterAStall(t *testing.T) {
