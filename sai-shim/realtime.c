@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 static volatile pid_t bounded; /* the thread; 0: there is none */
+static volatile sig_atomic_t lost; /* it lost its priority */
 static struct rlimit limit;
 
 /*
@@ -23,10 +24,12 @@ static void overrun(int signal)
 	int error = errno;
 
 	(void)signal;
-	if (gettid() == bounded)
+	if (gettid() == bounded) {
 		sched_setscheduler(0, SCHED_OTHER, &ordinary);
-	else
+		lost = 1;
+	} else {
 		next.rlim_cur = limit.rlim_max;
+	}
 	setrlimit(RLIMIT_RTTIME, &next);
 	errno = error;
 }
@@ -44,4 +47,13 @@ int realtime_bound(uint64_t us)
 	if (us && sigaction(SIGXCPU, &action, NULL))
 		return -1;
 	return setrlimit(RLIMIT_RTTIME, &next);
+}
+
+bool realtime_lost(void)
+{
+	bool was = lost;
+
+	if (was)
+		lost = 0;
+	return was;
 }

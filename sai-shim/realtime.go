@@ -24,3 +24,8 @@ func BoundRealtime(d time.Duration) error {
 	}
 	return nil
 }
+
+// RealtimeLost reports whether the kernel took the priority from the thread of [BoundRealtime], which
+// calls it, since the last call. It counts the time that passes, where a hypervisor takes the CPU away,
+// too: the thread's own time may be far less.
+func RealtimeLost() bool { return bool(C.realtime_lost()) }

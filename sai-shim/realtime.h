@@ -2,6 +2,7 @@
 #ifndef SLUICE_REALTIME_H
 #define SLUICE_REALTIME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -9,5 +10,8 @@
  * that blocked. 0: no longer. Returns 0, or -1 with errno.
  */
 int realtime_bound(uint64_t us);
+
+/* Whether it took the priority since the last call; of that thread. */
+bool realtime_lost(void);
 
 #endif

@@ -37,8 +37,14 @@ func TestRealtimeThreadThatRunsOnLosesItsPriority(t *testing.T) {
 			return
 		}
 		for range 3 {
+			if sai.RealtimeLost() {
+				t.Error("it has lost the priority before it ran")
+			}
 			if !runFIFO(10*time.Second) && refused == nil {
 				t.Error("it keeps real-time priority")
+			}
+			if refused == nil && (!sai.RealtimeLost() || sai.RealtimeLost()) {
+				t.Error("the loss is not reported once")
 			}
 		}
 		for range 20 { // waits that block

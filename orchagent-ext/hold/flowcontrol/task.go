@@ -275,11 +275,10 @@ func (l *loop) rest(items int) {
 	if !l.realtime {
 		return
 	}
-	cpu := threadTime()
-	if cpu-l.share.cpu >= int64(mostRun) { // the kernel may have taken the priority
+	if sai.RealtimeLost() {
 		l.prioritize()
 	}
-	if pause := l.share.pause(packetio.Monotonic(), cpu, items); pause > 0 {
+	if pause := l.share.pause(packetio.Monotonic(), threadTime(), items); pause > 0 {
 		timeout := unix.NsecToTimespec(pause)
 		_, _ = unix.Ppoll(nil, &timeout, nil)
 	}
