@@ -110,7 +110,9 @@ func TestSampledSendsPFCMWhereTheBufferTakesTheDelay(t *testing.T) {
 	l.until("a warning has the figures", func() bool { return strings.Contains(l.row("SLUICE_STATE", "global")["warnings"], want) })
 	ld := l.load(&stream{qp: elephantQP, label: 1, size: 1000, mbps: 2 * sampledElephant})
 	l.until("the flow is congested", func() bool { return len(l.table("SLUICE_FLOW")) > 0 })
-	l.until("Rate Advice is sent", func() bool { return l.notified("rate-advice", "sent") > 0 || l.notified("rate-advice", "qp_unknown") > 0 })
+	l.until("Rate Advice is sent", func() bool {
+		return l.notified("rate-advice", "sent") > 0 || l.notified("rate-advice", "qp_unknown") > 0
+	})
 	if n := l.notified("pfcm", "sent"); n != 0 {
 		t.Errorf("%d PFCM are sent", n)
 	}
