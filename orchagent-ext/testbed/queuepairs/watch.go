@@ -4,6 +4,7 @@ package queuepairs
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,7 @@ import (
 // last gap ended.
 type Watch struct {
 	fd        int
-	highest   [mostFlows]uint32
+	highest   [mostFlows]atomic.Uint32
 	Reordered int64     // packets that came after a later one of their flow
 	LastGap   time.Time // of a flow: when a packet came after some that are lost
 	stop      chan struct{}
@@ -81,7 +82,7 @@ func (w *Watch) see(frame []byte) {
 		return
 	}
 	psn := uint32(frame[at+9])<<16 | uint32(frame[at+10])<<8 | uint32(frame[at+11])
-	switch was := w.highest[flow]; {
+	switch was := w.highest[flow].Load(); {
 	case was == 0:
 	case psn < was:
 		w.Reordered++
@@ -89,8 +90,12 @@ func (w *Watch) see(frame []byte) {
 	case psn > was+1:
 		w.LastGap = time.Now()
 	}
-	w.highest[flow] = psn
+	w.highest[flow].Store(psn)
 }
+
+// Latest returns the number of the latest packet of a flow, from any goroutine; 0: none came. It
+// goes round after 2^24 packets.
+func (w *Watch) Latest(flow int) uint32 { return w.highest[flow].Load() }
 
 // End stops the reader and returns its error.
 func (w *Watch) End() error {
