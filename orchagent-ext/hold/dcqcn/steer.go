@@ -32,7 +32,7 @@ type Steer struct {
 	learned learned // by reductions, these and earlier ones
 }
 
-// learned is what measurements showed of a sender.
+// learned has the results of measurements of a sender.
 type learned struct{ trust, samples float64 }
 
 const (
@@ -62,7 +62,7 @@ const (
 	// at first, and with the measurements together as one of steady at most, so that a sender which
 	// changes is followed; each corrects no more than mostPart of the error that it shows.
 	//
-	// What reductions showed is where the next one of the flow begins: CNPs that are late or lost on
+	// The next reduction of the flow begins with the results of those before: CNPs that are late or lost on
 	// their way let a sender be above the model, each time alike. It counts as of kept samples at most.
 	prior, steady = 44, 512
 	mostPart      = 0.5
@@ -70,8 +70,8 @@ const (
 
 	// memory is how much of a shortfall, or of the excess over a pause, is carried on, as time at the
 	// asked rate; owed is it of the excess over a reduction. A caller that is some ms late lets
-	// the sender recover to a multiple of the asked rate: then the flow goes below that by what is
-	// owed ÷ payback, at most by mostBack. One that owes more than soon has its CNPs at once.
+	// the sender recover to a multiple of the asked rate: then the flow goes below that by the
+	// debt ÷ payback, at most by mostBack. One that owes more than soon has its CNPs at once.
 	memory   = float64(time.Millisecond) / float64(time.Second)
 	owed     = 12 * memory
 	payback  = 5 * memory
