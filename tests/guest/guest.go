@@ -110,6 +110,7 @@ func (g *Guest) Run(ctx context.Context, format string, args ...any) (string, er
 	if err := g.console.SetDeadline(deadline); err != nil {
 		return "", err
 	}
+	defer context.AfterFunc(ctx, func() { _ = g.console.SetDeadline(time.Now()) })()
 	if _, err := io.WriteString(g.console, command+"\n"); err != nil {
 		return "", fmt.Errorf("guest %s: %w", g.Name, err)
 	}
@@ -136,6 +137,9 @@ func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
 }
+
+// Done is closed when the guest has ended.
+func (g *Guest) Done() <-chan struct{} { return g.process.Done() }
 
 // Close ends the guest.
 func (g *Guest) Close() {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -22,10 +23,16 @@ import (
 // guestMemory is that of a guest, MB: its files are in it, too.
 const guestMemory = 1000
 
+// countedTime has time in a guest pass by its instructions, one a nanosecond, and the time in which
+// it waits at once. Tests and Sluice meet a machine there that is never late, however busy this
+// one is.
+var countedTime = []string{"-icount", "shift=0,sleep=off"}
+
 type options struct {
 	out, bin, kernels, checks, tests string
 	from                             guest.Suite
 	boot, patience, limit            time.Duration
+	guests                           int
 }
 
 func main() {
@@ -37,9 +44,10 @@ func main() {
 	flag.StringVar(&o.tests, "test", ".", "`pattern` of the software switch's tests")
 	flag.StringVar(&o.from.Mirror, "mirror", "http://deb.debian.org/debian", "`URL` of a mirror of Debian")
 	flag.StringVar(&o.from.Keys, "keys", "/usr/share/keyrings/debian-archive-keyring.gpg", "`file` of the keys that sign Debian's suites")
-	flag.DurationVar(&o.boot, "boot", 5*time.Minute, "how long a guest may take to boot")
-	flag.DurationVar(&o.patience, "patience", 10*time.Minute, "how long a test waits for an event: without KVM the switch opens in a minute")
-	flag.DurationVar(&o.limit, "limit", 15*time.Minute, "how long a test may take")
+	flag.IntVar(&o.guests, "guests", 2, "`number` of guests that run at a time, each by a CPU")
+	flag.DurationVar(&o.boot, "boot", 15*time.Minute, "how long a guest may take to boot")
+	flag.DurationVar(&o.patience, "patience", 3*time.Minute, "how long a test waits for an event, by the time of the guest")
+	flag.DurationVar(&o.limit, "limit", 15*time.Minute, "how long a test may take, by the time of the guest")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -50,8 +58,8 @@ func main() {
 	}
 }
 
-// run tries the kernels one after the other. The report is written after each. Failed checks are
-// an error at the end.
+// run tries the kernels, some at a time. The report is written after each. Failed checks are an
+// error at the end.
 func (o *options) run(ctx context.Context) (err error) {
 	wanted := slices.DeleteFunc(slices.Clone(kernels), func(k kernel) bool {
 		return o.kernels != "" && !slices.Contains(strings.Split(o.kernels, ","), k.name)
@@ -62,6 +70,7 @@ func (o *options) run(ctx context.Context) (err error) {
 	if err := os.MkdirAll(o.out, 0o777); err != nil {
 		return err
 	}
+	began := time.Now()
 	b, err := build(ctx, o.bin, o.out)
 	if err != nil {
 		return err
@@ -71,41 +80,44 @@ func (o *options) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	var r report
+	r := &report{file: filepath.Join(o.out, "report.json"), began: began}
+	room := make(chan struct{}, o.guests)
+	var running sync.WaitGroup
 	for _, k := range wanted {
-		result := &result{Kernel: k.name, Suite: k.suite}
-		r.Kernels = append(r.Kernels, result)
-		if err := o.try(ctx, f, b, k, result); err != nil {
-			result.add(check{Name: "guest", Got: err.Error()})
-		}
-		if err := r.write(filepath.Join(o.out, "report.json")); err != nil {
+		result := r.of(k)
+		node, err := f.Node("kernel" + k.name) // it has no link: the guest has no network device
+		if err != nil {
 			return err
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+		room <- struct{}{}
+		running.Go(func() {
+			defer func() { <-room }()
+			if err := o.try(ctx, node, b, k, result); err != nil {
+				result.add(check{Name: "guest", Got: err.Error()})
+			}
+		})
+	}
+	running.Wait()
+	if err := errors.Join(r.write(), ctx.Err()); err != nil {
+		return err
 	}
 	n, all := r.failed()
 	if n != 0 {
 		return fmt.Errorf("%d of %d checks do not hold, see %s", n, all, o.out)
 	}
-	fmt.Printf("%d checks hold\n", all)
+	fmt.Printf("%d checks hold, %.0f s\n", all, r.Seconds)
 	return nil
 }
 
-// try boots a kernel and runs its checks.
-func (o *options) try(ctx context.Context, f *fabric.Fabric, b *built, k kernel, r *result) error {
+// try boots a kernel in the namespace of a node, and runs its checks.
+func (o *options) try(ctx context.Context, node *fabric.Node, b *built, k kernel, r *result) error {
 	folder := filepath.Join(o.out, k.name)
 	i, err := b.image(ctx, k, o.from, folder)
 	if err != nil {
 		return err
 	}
-	node, err := f.Node("kernel" + k.name) // it has no link: the guest has no network device
-	if err != nil {
-		return err
-	}
 	began := time.Now()
-	g, err := guest.Boot(node, "guest", guest.Machine{Image: i, Memory: guestMemory, Folder: folder})
+	g, err := guest.Boot(node, "guest", guest.Machine{Image: i, Memory: guestMemory, Folder: folder, Extra: countedTime})
 	if err != nil {
 		return err
 	}
@@ -113,12 +125,11 @@ func (o *options) try(ctx context.Context, f *fabric.Fabric, b *built, k kernel,
 	if err := g.Await(o.boot); err != nil {
 		return err
 	}
-	r.Release, r.Boot = i.Release, time.Since(began).Seconds()
-	fmt.Printf("kernel %s of %s: booted in %.0f s\n", i.Release, k.suite, r.Boot)
+	r.booted(i.Release, time.Since(began))
 	if _, err := g.Run(ctx, "/usr/bin/ip link set lo up && mkdir -p /var/run /run/netns /var/lib /etc && ln -sf /run/netns /var/run/netns; mount -t bpf bpf /sys/fs/bpf; mount -t cgroup2 none /sys/fs/cgroup; true"); err != nil {
 		return err
 	}
-	t := &tester{g, o.patience, o.limit}
+	t := &tester{g, o.patience, o.limit, k.name}
 	if k.old {
 		r.add(t.refuses(ctx, i.Release))
 		return ctx.Err()
@@ -127,13 +138,19 @@ func (o *options) try(ctx context.Context, f *fabric.Fabric, b *built, k kernel,
 		r.add(o.check(ctx, t, folder, "softsai", softsai, o.tests, ""))
 	}
 	for _, f := range features {
-		if o.wants("features") || o.wants(f.name) {
-			environment := ""
-			if f.soak {
-				environment = "SLUICE_SOAK=1"
-			}
-			r.add(o.check(ctx, t, folder, f.name, "tests/e2e", "^"+f.test+"$", environment))
+		if !o.wants("features") && !o.wants(f.name) {
+			continue
 		}
+		select {
+		case <-g.Done():
+			return fmt.Errorf("the guest has ended before %s: see guest.console in %s", f.name, folder)
+		default:
+		}
+		environment := ""
+		if f.soak {
+			environment = "SLUICE_SOAK=1"
+		}
+		r.add(o.check(ctx, t, folder, f.name, "tests/e2e", "^"+f.test+"$", environment))
 	}
 	return ctx.Err()
 }
