@@ -265,7 +265,7 @@ func TestFlowOctets(t *testing.T) {
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the statistics could not be read between two packets")
+			t.Fatalf("the statistics could not be read between two packets: in the last round %d left while %d were sent, then %d while flows were read", before-start, sent, after-before)
 		}
 	}
 	if s := d.flowStats(); s.unmonitored != 0 {
