@@ -202,10 +202,12 @@ func (l *leaf) table(name string) map[string]map[string]string {
 
 func (l *leaf) row(table, key string) map[string]string { return l.table(table)[key] }
 
-// await waits until a row of STATE_DB is as wanted, and returns it.
+// await waits until a row of STATE_DB is as wanted, and returns it. After a long wait it looks less
+// often: where a CPU is slow, looks take it from those that are waited for.
 func (l *leaf) await(table, key string, wanted func(map[string]string) bool) map[string]string {
 	l.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(poll) {
+	began := time.Now()
+	for deadline := began.Add(patience); ; time.Sleep(max(poll, time.Since(began)/50)) {
 		fields := l.row(table, key)
 		if wanted(fields) {
 			return fields
