@@ -21,10 +21,10 @@ const (
 	turnTime = time.Millisecond
 	itemTime = 100 * time.Microsecond
 
-	// mostRun is how long the thread may run without a wait, rounded up to some ticks of the kernel,
-	// before it loses real-time priority: longer than a burst, so it waits for a thread of lower
-	// priority then ([sai.BoundRealtime]).
-	mostRun = 12 * time.Millisecond
+	// mostRun is how long the thread may run without a wait, a tick of the kernel and up to two of
+	// them in fact, before it loses real-time priority: no turn takes as long, so it waits for a thread
+	// of lower priority then ([sai.BoundRealtime]). It has its priority back at the end of the turn.
+	mostRun = 4 * time.Millisecond
 )
 
 // share is the CPU time that the thread may still use, ns, as a token bucket. The zero value is
