@@ -57,8 +57,9 @@ type pair struct {
 	kept   bool  // is in the ring of pairs that CM announced
 	doubts uint8 // contradictions between answers; see votesNeeded
 	tries  uint8 // answers of this direction that were no evidence
-	// steady: requests in a row that followed the one before, up to maxSteady; below 0:
-	// gaps in a row, down to -maxSteady
+	// steady: requests in a row that followed the one before, up to maxSteady. A gap ends
+	// such a run with 0, as one packet may be lost; below 0: more gaps in a row, down to
+	// -maxSteady
 	steady int8
 }
 
@@ -245,7 +246,7 @@ func (l *learner) requested(n uint32, kind uint8, psn uint32) {
 	if psn == (p.high+1)&0xffffff {
 		p.steady = min(max(p.steady, 0)+1, maxSteady)
 	} else {
-		p.steady = max(min(p.steady, 0)-1, -maxSteady)
+		p.steady = max(min(p.steady-1, 0), -maxSteady)
 	}
 	if psn>>bucketBits != p.high>>bucketBits {
 		l.unlink(n)

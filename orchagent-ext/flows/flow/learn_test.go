@@ -128,6 +128,19 @@ func TestThreeAnswersProve(t *testing.T) {
 	c.want(10, 20, Ack) // a connection joins two queue pairs
 }
 
+// One lost packet makes no sample of a connection: answers behind it count in full.
+func TestAnswersBehindALostRequestCountInFull(t *testing.T) {
+	c := newConversation(t)
+	for _, psn := range []uint32{1, 11, 21} { // that before it is lost
+		c.want(20, 0, None)
+		c.ask(20, psn)
+		c.ask(20, psn+1)
+		c.ask(20, psn+3)
+		c.answer(10, psn+3)
+	}
+	c.want(20, 10, Ack)
+}
+
 func TestAVoteIsWorthARoundTrip(t *testing.T) {
 	c := newConversation(t)
 	for psn := range uint32(10) {
