@@ -14,6 +14,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -65,7 +66,6 @@ func generate() ([]byte, error) {
 			IncludeDescriptions:     true,
 			GenerateSimpleUnions:    true,
 			GeneratePopulateDefault: true,
-			ValidateFunctionName:    "Validate",
 		},
 	).Generate(models, []string{"../standins", "internal/generate"})
 	if errs != nil {
@@ -95,8 +95,12 @@ func generate() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lazy(string(code))
+	return lazy(uncalled.ReplaceAllString(string(code), ""))
 }
+
+// uncalled matches the methods of ygot for trees of lists. All callers check and fill single
+// rows, by the schema: package rows.
+var uncalled = regexp.MustCompile(`(?m)^(?://.*\n)*func \([^)]*\) (?:New\w+|ΛListKeyMap|ΛValidate|Validate|ΛBelongingModule|IsYANGGoKeyStruct)\((?s:.*?)^}\n+`)
 
 // writeUnits writes the units of leaves, which ygot's schema leaves out.
 func writeUnits(b *bytes.Buffer) error {
