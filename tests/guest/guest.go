@@ -32,6 +32,7 @@ type Guest struct {
 	console net.Conn
 	answers *bufio.Reader
 	mu      sync.Mutex
+	lost    bool   // a command was not answered as a whole: what comes next may belong to it
 	log     string // of its kernel
 }
 
@@ -103,33 +104,48 @@ func (g *Guest) Run(ctx context.Context, format string, args ...any) (string, er
 	command := fmt.Sprintf(format, args...)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	status, out, err := g.exchange(ctx, command)
+	if err != nil {
+		g.lost = true
+		return out, fmt.Errorf("guest %s: %s: %w", g.Name, command, err)
+	}
+	if status != 0 {
+		return out, fmt.Errorf("guest %s: %s: status %d: %s", g.Name, command, status, lastLines(out, 40))
+	}
+	return out, nil
+}
+
+// exchange hands a command to the guest, and waits for its status and output.
+func (g *Guest) exchange(ctx context.Context, command string) (status int, out string, err error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		deadline = time.Now().Add(patience)
 	}
 	if err := g.console.SetDeadline(deadline); err != nil {
-		return "", err
+		return 0, "", err
 	}
 	defer context.AfterFunc(ctx, func() { _ = g.console.SetDeadline(time.Now()) })()
 	if _, err := io.WriteString(g.console, command+"\n"); err != nil {
-		return "", fmt.Errorf("guest %s: %w", g.Name, err)
+		return 0, "", err
 	}
 	line, err := g.answers.ReadString('\n')
 	if err != nil {
-		return "", fmt.Errorf("guest %s: %s: %w", g.Name, command, err)
+		return 0, "", err
 	}
-	var status, octets int
+	var octets int
 	if _, err := fmt.Sscanf(line, "done %d %d", &status, &octets); err != nil {
-		return "", fmt.Errorf("guest %s: %s: answer %q: %w", g.Name, command, line, err)
+		return 0, "", fmt.Errorf("answer %q: %w", line, err)
 	}
-	out := make([]byte, octets)
-	if _, err := io.ReadFull(g.answers, out); err != nil {
-		return "", fmt.Errorf("guest %s: %s: %w", g.Name, command, err)
-	}
-	if status != 0 {
-		return string(out), fmt.Errorf("guest %s: %s: status %d: %s", g.Name, command, status, lastLines(string(out), 40))
-	}
-	return string(out), nil
+	text := make([]byte, octets)
+	_, err = io.ReadFull(g.answers, text)
+	return status, string(text), err
+}
+
+// Lost reports whether the guest has ended, or failed to answer a command: it runs no more.
+func (g *Guest) Lost() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.lost
 }
 
 // lastLines returns at most n lines of a text.
@@ -137,9 +153,6 @@ func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
 }
-
-// Done is closed when the guest has ended.
-func (g *Guest) Done() <-chan struct{} { return g.process.Done() }
 
 // Close ends the guest.
 func (g *Guest) Close() {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -49,10 +48,8 @@ func (t *tester) test(ctx context.Context, pkg, pattern, environment string) (al
 		if ctx.Err() != nil {
 			return all, out, ctx.Err()
 		}
-		select {
-		case <-t.Done():
-			return all, out, errors.New("the guest has ended")
-		default:
+		if t.Lost() {
+			return all, out, err
 		}
 	}
 	if all.failed != nil || all.passed == 0 {

@@ -21,7 +21,7 @@ import (
 )
 
 // guestMemory is that of a guest, MB: its files are in it, too.
-const guestMemory = 1000
+const guestMemory = 1500
 
 // countedTime has time in a guest pass by its instructions, one a nanosecond, and the time in which
 // it waits at once. Tests and Sluice meet a machine there that is never late, however busy this
@@ -141,10 +141,8 @@ func (o *options) try(ctx context.Context, node *fabric.Node, b *built, k kernel
 		if !o.wants("features") && !o.wants(f.name) {
 			continue
 		}
-		select {
-		case <-g.Done():
-			return fmt.Errorf("the guest has ended before %s: see guest.console in %s", f.name, folder)
-		default:
+		if g.Lost() {
+			return fmt.Errorf("the guest has ended, or fails to answer, before %s: see guest.console in %s", f.name, folder)
 		}
 		environment := ""
 		if f.soak {
