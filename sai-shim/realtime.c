@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static volatile pid_t bounded; /* the thread; 0: there is none */
+static volatile pid_t bounded;	   /* the thread; 0: there is none */
 static volatile sig_atomic_t lost; /* it lost its priority */
 static struct rlimit limit;
 
