@@ -10,7 +10,8 @@ func (l *learner) cm(k *Key, m roce.CM, now int64) {
 	src, dst := k.Session()
 	switch m.Attribute {
 	case roce.CMReq:
-		*l.request(src, dst, m.LocalCommID) = request{src, dst, m.LocalCommID, m.LocalQPN, now, true}
+		r, _ := l.request(src, dst, m.LocalCommID)
+		*r = request{src, dst, m.LocalCommID, m.LocalQPN, now, true}
 	case roce.CMRep:
 		l.join(src, dst, m, now)
 	case roce.CMDreq:
@@ -18,17 +19,27 @@ func (l *learner) cm(k *Key, m roce.CM, now int64) {
 	}
 }
 
-// request is where a REQ waits for its REP. Another one may wait there: it is
-// overwritten, so that a flood cannot fill this memory.
-func (l *learner) request(src, dst [16]byte, commID uint32) *request {
+// request returns where the REQ with a communication id waits for its REP; found is false where
+// that one does not, and the place is the one for it: an empty one of the requestWays places that
+// its hash has, or the oldest, which is overwritten, so that a flood cannot fill this memory.
+func (l *learner) request(src, dst [16]byte, commID uint32) (place *request, found bool) {
 	h := l.endHash(endpoint{src, dst, commID})
-	return &l.pending[h&(pendingRequests-1)]
+	for i := range uint32(requestWays) {
+		r := &l.pending[(h+i)%pendingRequests]
+		if r.used && r.commID == commID && r.src == src && r.dst == dst {
+			return r, true
+		}
+		if place == nil || r.time < place.time {
+			place = r
+		}
+	}
+	return place, false
 }
 
 // join learns both directions of the connection that a REP from src to dst accepts.
 func (l *learner) join(src, dst [16]byte, m roce.CM, now int64) {
-	r := l.request(dst, src, m.RemoteCommID)
-	if !r.used || r.src != dst || r.dst != src || r.commID != m.RemoteCommID {
+	r, found := l.request(dst, src, m.RemoteCommID)
+	if !found {
 		l.stats.CMWithoutReq++
 		return
 	}

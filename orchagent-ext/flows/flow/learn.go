@@ -73,7 +73,7 @@ const (
 	patience    = 128
 	sparseTries = 16
 	// maxNear is how many connections near its PSN an answer is compared with.
-	maxNear = 16
+	maxNear = 32
 
 	// A connection whose last wholeRun requests all followed each other passes here whole.
 	// Then an answer to a PSN that is skew or more above its newest one is of another
@@ -145,8 +145,10 @@ type request struct {
 }
 
 const (
-	// Bounds of RDMA-CM requests that wait for their reply; the lifetime is in ns.
-	pendingRequests   = 1024 // a power of 2
+	// Bounds of RDMA-CM requests that wait for their reply, of which hosts send a thousand at once as
+	// a job begins; the lifetime is in ns. A request is in one of requestWays places.
+	pendingRequests   = 4096
+	requestWays       = 16
 	requestLifetimeNs = 60e9
 	minKept           = 1024
 )

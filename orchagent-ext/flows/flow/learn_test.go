@@ -345,6 +345,53 @@ func TestConnectionManagementThatDoesNotFit(t *testing.T) {
 	}
 }
 
+// TestHostsConnectManyQueuePairsAtOnce: a job's connections are requested together, a round trip
+// before the first reply. Before, two of 32 shared a place in 4 runs of 10, and one was lost.
+func TestHostsConnectManyQueuePairsAtOnce(t *testing.T) {
+	for range 20 { // each with another secret
+		c := &conversation{t: t, table: NewTable(Config{Capacity: 4096})}
+		const connections = 1000
+		for i := range uint32(connections) {
+			c.cm(1, 2, roce.CM{Attribute: roce.CMReq, LocalCommID: 1 + i, LocalQPN: 10_000 + i})
+		}
+		for i := range uint32(connections) {
+			c.cm(2, 1, roce.CM{Attribute: roce.CMRep, LocalCommID: 5000 + i, RemoteCommID: 1 + i, LocalQPN: 20_000 + i})
+		}
+		if s := c.table.Stats(); s.CMWithoutReq != 0 || s.LearnedCM != 2*connections {
+			t.Errorf("%d replies without request; %d directions learned, want %d", s.CMWithoutReq, s.LearnedCM, 2*connections)
+		}
+	}
+}
+
+// TestRequestIsSentAgain: it takes the place of the first one, and the reply to it counts once.
+func TestRequestIsSentAgain(t *testing.T) {
+	c := newConversation(t)
+	for range 2 * requestWays {
+		c.cm(1, 2, roce.CM{Attribute: roce.CMReq, LocalCommID: 1, LocalQPN: 10})
+	}
+	c.connect(1, 11, 20)
+	c.ask(20, 0)
+	c.want(20, 11, CM)
+}
+
+// TestOneOfManyIsLearnedFromItsAnswers: 31 connections that RDMA-CM announced and one that it did
+// not, in lockstep from PSN 0.
+func TestOneOfManyIsLearnedFromItsAnswers(t *testing.T) {
+	c := newConversation(t)
+	for i := range uint32(31) {
+		c.connect(1+i, 100+i, 200+i)
+	}
+	for psn := range uint32(100) {
+		for i := range uint32(32) {
+			c.ask(200+i, psn)
+		}
+		for i := range uint32(32) {
+			c.answer(100+i, psn)
+		}
+	}
+	c.want(231, 131, Ack)
+}
+
 func TestConnectionsOutliveTheirFlows(t *testing.T) {
 	c := newConversation(t)
 	c.connect(1, 10, 20)
