@@ -13,7 +13,8 @@ import (
 
 // links takes an uplink away and gives it back while flows burst, each time in a pause, and their
 // sizes change with it, so that placement has to move. Each time windows are judged as at the start
-// of a load, over the uplinks that are there.
+// of a load, over the uplinks that are there. The pause lasts until the leaf's kernel has noticed: it
+// spreads all flows anew then, over paths of other delays, and that is not placement's to order.
 func links(ctx context.Context, st *stage) (r *result, err error) {
 	l := burstLoad{period: 100 * time.Millisecond, burst: 40 * time.Millisecond, uplinks: 4}
 	n, err := st.buildLeafSpine(ctx, l, true)
@@ -46,11 +47,11 @@ func links(ctx context.Context, st *stage) (r *result, err error) {
 		func() error { return nil },
 		func() error {
 			n.Uplinks = slices.Delete(slices.Clone(all), gone, gone+1)
-			return all[gone].Peer().Set(false)
+			return errors.Join(all[gone].Peer().Set(false), all[gone].AwaitCarrier(false))
 		},
 		func() error {
 			n.Uplinks = all
-			return errors.Join(all[gone].Peer().Set(true), all[gone].Peer().Restore())
+			return errors.Join(all[gone].Peer().Set(true), all[gone].Peer().Restore(), all[gone].AwaitCarrier(true))
 		},
 	} {
 		var marks []mark

@@ -43,6 +43,29 @@ func (i *Interface) running() error {
 	return nil
 }
 
+// AwaitCarrier waits until the interface's node acts on a carrier that [Interface.Set] of the other end
+// gave or took: routes over a link without one are out of use from then on. Linux learns of a loss up
+// to a second later, and packets are lost until it does.
+func (i *Interface) AwaitCarrier(up bool) error {
+	if up {
+		return i.running()
+	}
+	var link netlink.Link
+	err := poll(func() (done bool, err error) {
+		if link, err = i.Node.netlink.LinkByIndex(i.Index); err != nil {
+			return false, err
+		}
+		return link.Attrs().RawFlags&unix.IFF_RUNNING == 0, nil
+	})
+	if err == nil {
+		err = i.Node.netlink.LinkSetUp(link) // it is up: this waits for the kernel's lock, as in running
+	}
+	if err != nil {
+		return fmt.Errorf("wait for %s of %s to lose its carrier: %w", i.Name, i.Node.Name, err)
+	}
+	return nil
+}
+
 // local waits until the kernel takes packets to an address of the interface for
 // its own.
 func (i *Interface) local(a netip.Addr) error {
