@@ -59,6 +59,7 @@ type origin struct {
 	octets  uint64 // since
 	samples uint32 // that they are of; counted packets are countedAs
 	since   int64  // begin of the window, a packet's own time; 0: nothing is measured
+	last    int64  // as far as octets goes, the time of a packet, too
 	rate    uint64 // bit/s, of the flow while it is not slowed; 0: not known
 	long    part   // of its windows, by which the rate goes
 	latest  part   // of the latest ones alone
@@ -229,10 +230,10 @@ func (c *core) measureSeen(now int64, f *origin) {
 		f.since = 0
 		return
 	case f.since == 0:
-		f.octets, f.samples, f.since = 0, 0, at // its octets came before
+		f.octets, f.samples, f.since, f.last = 0, 0, at, at // its octets came before
 		return
 	}
-	f.octets += f.Packet.Octets
+	f.octets, f.last = f.octets+f.Packet.Octets, at
 	if f.Packet.Samples == 0 {
 		f.samples = countedAs
 	}
@@ -266,6 +267,14 @@ func (p *part) add(octets, span, n float64) {
 
 // rate returns the mean rate in bit/s.
 func (p *part) rate() float64 { return p.octets * 8 * float64(time.Second) / p.span }
+
+// cut ends the window of a flow that is not slowed with its last packet, as it will be slowed from now
+// on. Without it windows that a hold ends would be left out: those whose samples came late.
+func (f *origin) cut() {
+	if f.since != 0 && f.last > f.since {
+		f.average(float64(f.octets), float64(f.last-f.since))
+	}
+}
 
 // average takes a window of the flow while it is not slowed.
 func (f *origin) average(octets, span float64) {

@@ -84,6 +84,7 @@ func (c *core) settle(now int64, f *origin) {
 		c.senders.due.remove(f)
 		return
 	case f.until == 0:
+		f.cut()
 		f.steer.Begin(now, f.rate, p.line(), all.Rate)
 		f.since, f.begun, f.told = 0, now, 0
 	case all.Rate != f.asked:

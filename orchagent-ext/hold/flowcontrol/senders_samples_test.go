@@ -128,3 +128,28 @@ func TestReductionBySamplesSettlesAtTheAskedRate(t *testing.T) {
 		}
 	}
 }
+
+// TestRateOfAFlowThatIsStoppedOften: what is known of its rate goes by all packets between stops, also
+// where the next stop comes before a window has its samples. Windows that were full before it alone
+// are those whose samples came early.
+func TestRateOfAFlowThatIsStoppedOften(t *testing.T) {
+	const runs = 8
+	sum := 0.
+	for seed := range uint64(runs) {
+		c := slowing()
+		c.Ports[2].Speed, c.HoldLimit = sampledLine/1_000_000, 0
+		s := &sampled{f: newFake(t, c), random: rand.New(rand.NewPCG(seed, 2)), one: 16}
+		s.send(1500 * ms)
+		for range 40 {
+			for range 3 {
+				s.f.receive(down1, pause(streamOf(5), 40_000))
+				s.send(s.f.now + 30*ms)
+			}
+			s.send(s.f.now + 110*ms)
+		}
+		sum += float64(s.f.core.senders.flows[flowOf(source, sink).Pair].rate) / sampledRate
+	}
+	if t.Logf("mean %.3f", sum/runs); sum < runs*0.97 || sum > runs*1.03 {
+		t.Errorf("the known rate is %.3f of the offered one", sum/runs)
+	}
+}
