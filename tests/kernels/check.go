@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,24 +25,25 @@ type tester struct {
 }
 
 // test runs the tests of a package that a pattern matches, each by a process of its own, and
-// prints those that do not pass. environment is NAME=VALUE or empty.
+// prints a line of each. environment is NAME=VALUE or empty.
 func (t *tester) test(ctx context.Context, pkg, pattern, environment string) (all verdicts, out string, err error) {
 	list, err := t.run(ctx, pkg, "", "-test.list='"+pattern+"'")
 	if err != nil {
 		return all, list, err
 	}
-	for name := range strings.Lines(list) {
-		if name = strings.TrimSpace(name); !strings.HasPrefix(name, "Test") {
-			continue
-		}
+	names := slices.DeleteFunc(strings.Fields(list), func(s string) bool { return !strings.HasPrefix(s, "Test") })
+	for i, name := range names {
+		began := time.Now()
 		text, err := t.run(ctx, pkg, environment, "-test.v -test.run='^"+name+"$'")
 		v := count(text)
 		if err != nil && v.failed == nil {
 			v.failed = []string{name}
 		}
+		outcome := "passed"
 		if v.passed == 0 {
-			fmt.Printf("%s    %s: %s\n", t.kernel, name, reason(text))
+			outcome = reason(text)
 		}
+		fmt.Printf("%s    %d of %d, %.0f s: %s: %s\n", t.kernel, i+1, len(names), time.Since(began).Seconds(), name, outcome)
 		all.passed += v.passed
 		all.skipped, all.failed = append(all.skipped, v.skipped...), append(all.failed, v.failed...)
 		out += text
@@ -63,7 +65,8 @@ func (t *tester) run(ctx context.Context, pkg, environment, flags string) (strin
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	name := pkg[strings.LastIndexByte(pkg, '/')+1:]
-	return t.Run(ctx, "cd /sluice/%s && SOFTSAI_BUILT=/sluice/built %s ./%s.test -test.timeout=%v -patience=%v %s", pkg, environment, name, t.limit, t.patience, flags)
+	// The limit of open files is that of a service: Linux starts with 4096.
+	return t.Run(ctx, "ulimit -n 65536 && cd /sluice/%s && SOFTSAI_BUILT=/sluice/built %s ./%s.test -test.timeout=%v -patience=%v %s", pkg, environment, name, t.limit, t.patience, flags)
 }
 
 // message is a line that a test writes by its Log, Error or Skip.
