@@ -228,13 +228,13 @@ func (l *Library) GetFlows(queue ObjectID, dst []FlowState) ([]FlowState, error)
 // FlowStats counts since the switch was created. Its layout is that of
 // sai_sluice_flow_stats_t.
 type FlowStats struct {
-	Events      uint64 // raised
-	EventsLost  uint64 // no room in the switch
-	Unmonitored uint64 // packets of flows for which there was no room
-	HeldPackets uint64 // that waited because of a hold
-	LaneFull    uint64 // packets refused since too much waited already
+	Events        uint64 // raised
+	EventsLost    uint64 // no room in the switch
+	Unmonitored   uint64 // packets of flows for which there was no room
+	HeldPackets   uint64 // that waited because of a hold
+	HoldQueueFull uint64 // packets refused since too much waited already
 	// packets that waited when their process was killed; also those of processes before
-	LaneLost uint64
+	HoldQueueLost uint64
 }
 
 var _ = [1]struct{}{}[unsafe.Sizeof(FlowStats{})-C.sizeof_sai_sluice_flow_stats_t]

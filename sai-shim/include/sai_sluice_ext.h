@@ -337,7 +337,7 @@ typedef struct _sai_sluice_hold_t {
 	uint64_t octets, packets;		  /* that matched since it was set first */
 	uint64_t waiting_octets, waiting_packets; /* that wait now, also when the hold is over and they drain */
 	/*
-	 * Refused, since the lane was full. Of SAI_SLUICE_RATE_COUNT those for which the queue
+	 * Refused, since the hold queue was full. Of SAI_SLUICE_RATE_COUNT those for which the queue
 	 * had no room; 0 where the switch does not know them.
 	 */
 	uint64_t dropped_packets;
@@ -351,14 +351,14 @@ typedef struct _sai_sluice_flow_t {
 	uint64_t at_ns;	   /* CLOCK_MONOTONIC of the reading */
 } sai_sluice_flow_t;
 
-/** @brief Of the whole switch, since it was created (lane_lost: since the counters' memory exists) */
+/** @brief Of the whole switch, since it was created (hold_queue_lost: since the counters' memory exists) */
 typedef struct _sai_sluice_flow_stats_t {
-	uint64_t events;       /* raised */
-	uint64_t events_lost;  /* no room */
-	uint64_t unmonitored;  /* packets of flows for which there was no room */
-	uint64_t held_packets; /* that went through lanes */
-	uint64_t lane_full;    /* packets refused by full lanes */
-	uint64_t lane_lost;    /* packets that waited in lanes when their process was killed */
+	uint64_t events;	  /* raised */
+	uint64_t events_lost;	  /* no room */
+	uint64_t unmonitored;	  /* packets of flows for which there was no room */
+	uint64_t held_packets;	  /* that went through hold queues */
+	uint64_t hold_queue_full; /* packets refused by full hold queues */
+	uint64_t hold_queue_lost; /* packets that waited in hold queues when their process was killed */
 } sai_sluice_flow_stats_t;
 
 /** @brief API of the extension, by sai_api_query(SAI_API_SLUICE, …) */
@@ -370,7 +370,7 @@ typedef struct _sai_sluice_api_t {
 	 * @brief Holds what matches and leaves by the port for the time given, or lets it pass at a rate
 	 *
 	 * Set again: refreshes. The switch ends it by itself: what waits then should leave no faster
-	 * than the next queue takes it. Packets leave in order, none is dropped unless the lane is
+	 * than the next queue takes it. Packets leave in order, none is dropped unless the hold queue is
 	 * full. May be called beside all other calls, from any thread.
 	 *
 	 * @param[in] port_id Port that the packets leave by; SAI_NULL_OBJECT_ID: any

@@ -94,7 +94,7 @@ func sum(flows map[string]int) (all int) {
 }
 
 // flowStats are the counters of get_flow_stats.
-type flowStats struct{ events, lost, unmonitored, held, full, laneLost int }
+type flowStats struct{ events, lost, unmonitored, held, full, lostInQueues int }
 
 func (d *driver) flowStats() flowStats {
 	d.t.Helper()

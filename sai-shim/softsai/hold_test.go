@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// laneNetdev begins the name of the netdev where packets wait.
-const laneNetdev = "softsai-lane"
+// holdNetdev begins the name of the netdev where packets wait.
+const holdNetdev = "softsai-hold"
 
 // Kinds of holds.
 const (
@@ -160,7 +160,7 @@ func TestHoldKinds(t *testing.T) {
 				l.wantOrder(10, 20)
 				until(t, "the hold is over", func() bool { _, ok := d.getHold(port, tt.match); return !ok })
 			}
-			if s := d.flowStats(); s.held != 40 || s.full != 0 || s.laneLost != 0 {
+			if s := d.flowStats(); s.held != 40 || s.full != 0 || s.lostInQueues != 0 {
 				t.Errorf("%+v", s)
 			}
 			d.hold(out, tt.match, 300*time.Millisecond, 0)
@@ -193,7 +193,7 @@ func TestHoldsOverlap(t *testing.T) {
 	l.wantOrder(0, 10)
 }
 
-// The octets that wait in the lane are octets of the flow in its queue: they pass
+// The octets that wait in a hold queue are octets of the flow in its queue: they pass
 // marks, with the port that they came in by.
 func TestHeldOctetsPassMarks(t *testing.T) {
 	l := newLine(t)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// tc shows what traffic control has on netdevs, but for the lane, which comes and goes
+// tc shows what traffic control has on netdevs, but for the TAP of holds, which comes and goes
 // with its process.
 func tc(t *testing.T, args ...string) string {
 	t.Helper()
@@ -19,7 +19,7 @@ func tc(t *testing.T, args ...string) string {
 		t.Fatalf("tc %v: %v: %s", args, err, out)
 	}
 	lines := slices.DeleteFunc(strings.SplitAfter(string(out), "\n"), func(line string) bool {
-		return strings.Contains(line, laneNetdev)
+		return strings.Contains(line, holdNetdev)
 	})
 	return strings.Join(lines, "")
 }

@@ -63,7 +63,7 @@ func TestHoldsUnderTraffic(t *testing.T) {
 	l.wantOrder(0, n)
 	s := d.flowStats()
 	t.Logf("%d holds, %+v", holds, s)
-	if s.held == 0 || s.full != 0 || s.laneLost != 0 {
+	if s.held == 0 || s.full != 0 || s.lostInQueues != 0 {
 		t.Errorf("%+v", s)
 	}
 }

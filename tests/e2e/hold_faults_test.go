@@ -224,10 +224,10 @@ func TestPFCBudget(t *testing.T) {
 	}
 }
 
-// TestHoldThatIsFull: a lane that is full refuses packets and counts them; all others
+// TestHoldThatIsFull: a hold queue that is full refuses packets and counts them; all others
 // arrive.
 func TestHoldThatIsFull(t *testing.T) {
-	l := holding(t, []string{"hold_limit_ms", "0"}, "--sai-profile", "SLUICE_LANE_BYTES=65536")
+	l := holding(t, []string{"hold_limit_ms", "0"}, "--sai-profile", "SLUICE_HOLD_BYTES=65536")
 	c, err := l.B.Capture()
 	if err != nil {
 		t.Fatal(err)
@@ -236,8 +236,8 @@ func TestHoldThatIsFull(t *testing.T) {
 	defer release()
 	l.awaitNotified("pfcm", "held", 1)
 	s, sent := l.sender(l.A), 0
-	l.until("the lane is full", func() bool {
-		for range 400 { // at once, while one hold lasts: the lane has room for some 300
+	l.until("the hold queue is full", func() bool {
+		for range 400 { // at once, while one hold lasts: the hold queue has room for some 300
 			if sent-c.Len() > 800 { // the links have room for 1000
 				break
 			}
@@ -406,7 +406,7 @@ func TestBothEndsRestart(t *testing.T) {
 }
 
 // TestHoldsInALoop: two switches whose routes send a flow round and round hold it at each
-// other. Nothing stays held: every packet dies by its hop limit, not in a lane.
+// other. Nothing stays held: every packet dies by its hop limit, not in a hold queue.
 func TestHoldsInALoop(t *testing.T) {
 	l := newLeaf(t)
 	s := l.opposite()

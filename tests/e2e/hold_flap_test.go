@@ -73,7 +73,7 @@ func TestHoldAfterTheHeldLinkFlaps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return q.Dropped + l.notified("pfcm", "lane_full")
+		return q.Dropped + l.notified("pfcm", "hold_queue_full")
 	}
 	for range 3 {
 		time.Sleep(500 * time.Millisecond)

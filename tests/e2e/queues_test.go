@@ -66,12 +66,12 @@ func TestNoQueues(t *testing.T) {
 	}
 }
 
-// qdiscs are those of the leaf's namespace, but for the lane of held packets, which comes
+// qdiscs are those of the leaf's namespace, but for the TAP of held packets, which comes
 // and goes with its process.
 func (l *leaf) qdiscs() string {
 	l.t.Helper()
 	lines := slices.DeleteFunc(strings.SplitAfter(l.in("tc", "qdisc", "show"), "\n"), func(line string) bool {
-		return strings.Contains(line, "softsai-lane")
+		return strings.Contains(line, "softsai-hold")
 	})
 	return strings.Join(lines, "")
 }

@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,7 +74,7 @@ func endpoint(t *testing.T, route string) (l, s *leaf) {
 	}
 	out := s.LeafA.Name
 	s.in("ip", "sr", "tunsrc", "set", "fc00:b::1") // the spine has link-local addresses alone
-	s.in("sh", "-c", "ip -6 route add "+route+" dev "+out)
+	s.in(strings.Fields("ip -6 route add " + route + " dev " + out)...)
 	l.neighbors("hold_limit_ms", "0") // a machine under load may drain for long
 	s.neighbors()
 	s.set("SLUICE_THRESHOLD", "gold", "high_bytes", "10000")

@@ -109,7 +109,7 @@ func (c *Control) Count(e *status.Encoder) []ygot.GoStruct {
 		report: r.report, bad: r.messages.Count, dropped: r.messages.Dropped, policed: r.messages.Policed, full: r.messages.Full(), solicited: r.neighbors.Solicited(),
 	}
 	if s, err := r.library.FlowStats(); err == nil { // else it does not count
-		n.unmonitored, n.queueFull, n.queueLost = s.Unmonitored, s.LaneFull, s.LaneLost
+		n.unmonitored, n.queueFull, n.queueLost = s.Unmonitored, s.HoldQueueFull, s.HoldQueueLost
 	}
 	c.counted = n.rows(e.Fill)
 	c.earlier.add(c.counted)

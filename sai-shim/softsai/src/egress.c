@@ -20,9 +20,9 @@ static struct egress_bpf *skel;
 static uint64_t octets; /* of one hold; 0: the ports have no queues */
 static bool tracepoints;
 
-void egress_queues(uint64_t lane_octets)
+void egress_queues(uint64_t hold_octets)
 {
-	octets = lane_octets;
+	octets = hold_octets;
 }
 
 struct egress_bpf *egress_programs(void)
@@ -58,8 +58,8 @@ static int load(bool with_tracepoints)
 	if (!skel)
 		return -ENOMEM;
 	skel->rodata->softsai_queues = octets > 0;
-	skel->rodata->softsai_lane_octets = octets;
-	skel->rodata->softsai_lane_packets = SOFTSAI_LANE_PACKETS;
+	skel->rodata->softsai_hold_octets = octets;
+	skel->rodata->softsai_hold_packets = SOFTSAI_HOLD_PACKETS;
 	tables_fill((void *)skel->rodata->softsai_crc, (void *)skel->rodata->softsai_bth_len);
 	bpf_program__set_autoload(skel->progs.softsai_enqueue, with_tracepoints);
 	bpf_program__set_autoload(skel->progs.softsai_dequeue, with_tracepoints);

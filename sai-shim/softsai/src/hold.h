@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The holds: what each matches, until when, and which are there. All calls are for any
- * thread. The lane's thread ends them (lane.h).
+ * thread. The thread of holds ends them (hold_queue.h).
  */
 #ifndef SOFTSAI_HOLD_H
 #define SOFTSAI_HOLD_H
@@ -15,7 +15,7 @@
 
 #define HOLD_COUNT UINT64_MAX /* rate: nothing is held */
 
-/* Maps the map of holds; limit: how many there can be at once. The eventfd wakes the lane's thread. */
+/* Maps the map of holds; limit: how many there can be at once. The eventfd wakes the thread of holds. */
 sai_status_t hold_open(uint32_t limit, int wake);
 void hold_close(void);
 

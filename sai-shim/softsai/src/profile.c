@@ -20,7 +20,9 @@ static const char *const keys[] = {
 	"SLUICE_ACL_ENTRIES",
 	"SLUICE_CPU_RATE",
 	"SLUICE_CPU_BURST",
-	"SLUICE_LANES",
+	"SLUICE_HOLDS",
+	"SLUICE_HOLD_BYTES",
+	"SLUICE_LANES", /* former names of these two */
 	"SLUICE_LANE_BYTES",
 	"SLUICE_REALTIME",
 	"SLUICE_EXT_SET_IPV6_FLOW_LABEL",

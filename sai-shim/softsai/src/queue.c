@@ -171,7 +171,7 @@ static void open_port(uint32_t ifindex)
 void queue_open(const struct queue_options *options, const uint32_t *ifindexes, size_t n)
 {
 	given = *options;
-	egress_queues(options->lane_octets);
+	egress_queues(options->hold_octets);
 	room = n + SOFTSAI_LINES;
 	ports = calloc(room, sizeof(*ports));
 	for (size_t i = 0; ports && i < n; i++)

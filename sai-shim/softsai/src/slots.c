@@ -129,10 +129,10 @@ sai_status_t slots_open(void)
 		slots_close();
 		return SAI_STATUS_FAILURE;
 	}
-	if (before.lane_in != before.lane_out)
-		warn("%llu packets waited in the lane when the process before was killed, and are lost",
-		     (unsigned long long)(before.lane_in - before.lane_out));
-	counts->lane_lost = before.lane_lost + before.lane_in - before.lane_out;
+	if (before.hold_queue_in != before.hold_queue_out)
+		warn("%llu packets waited in a hold queue when the process before was killed, and are lost",
+		     (unsigned long long)(before.hold_queue_in - before.hold_queue_out));
+	counts->hold_queue_lost = before.hold_queue_lost + before.hold_queue_in - before.hold_queue_out;
 	memset(&before, 0, sizeof(before));
 	remembered = false;
 	return SAI_STATUS_SUCCESS;
@@ -310,7 +310,7 @@ uint64_t slots_queued(const struct softsai_slot *s)
 
 uint64_t slots_octets(const struct softsai_slot *s)
 {
-	return slots_queued(s) + LOAD(s->lane);
+	return slots_queued(s) + LOAD(s->held);
 }
 
 static bool describe(const struct softsai_slot *s, uint32_t line, uint32_t queue, sai_sluice_flow_t *state)
@@ -380,16 +380,16 @@ sai_status_t slots_list(uint32_t ifindex, uint32_t queue, uint32_t *count, sai_s
 	return l.count > l.room ? SAI_STATUS_BUFFER_OVERFLOW : SAI_STATUS_SUCCESS;
 }
 
-void slots_leave_lane(uint32_t slot, uint32_t octets)
+void slots_leave_hold(uint32_t slot, uint32_t octets)
 {
 	if (slot < SOFTSAI_SLOTS)
-		__atomic_fetch_sub(&slots[slot].lane, octets, __ATOMIC_ACQ_REL);
+		__atomic_fetch_sub(&slots[slot].held, octets, __ATOMIC_ACQ_REL);
 }
 
-void slots_enter_lane(uint32_t slot, uint32_t octets)
+void slots_enter_hold(uint32_t slot, uint32_t octets)
 {
 	if (slot < SOFTSAI_SLOTS)
-		__atomic_fetch_add(&slots[slot].lane, octets, __ATOMIC_ACQ_REL);
+		__atomic_fetch_add(&slots[slot].held, octets, __ATOMIC_ACQ_REL);
 }
 
 uint32_t slots_number(const struct softsai_slot *s)
@@ -402,15 +402,15 @@ const struct softsai_slot *slots_at(uint32_t slot)
 	return slot < SOFTSAI_SLOTS ? &slots[slot] : NULL;
 }
 
-static void empty_lane(struct softsai_slot *s, void *arg)
+static void empty_hold(struct softsai_slot *s, void *arg)
 {
 	(void)arg;
-	__atomic_store_n(&s->lane, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->held, 0, __ATOMIC_RELEASE);
 }
 
-void slots_empty_lane(void)
+void slots_empty_holds(void)
 {
-	each_used(empty_lane, NULL);
+	each_used(empty_hold, NULL);
 }
 
 static void note_line(struct softsai_slot *s, void *arg)

@@ -47,7 +47,7 @@ sai_status_t slots_set_stages(uint32_t line, uint32_t stages);
 /* The slot of a flow, or NULL. */
 const struct softsai_slot *slots_find(uint64_t digest);
 
-/* Octets of the flow of a slot, in its queue alone, and with those in the lane. */
+/* Octets of the flow of a slot, in its queue alone, and with those in a hold queue. */
 uint64_t slots_queued(const struct softsai_slot *s);
 uint64_t slots_octets(const struct softsai_slot *s);
 
@@ -55,14 +55,14 @@ uint64_t slots_octets(const struct softsai_slot *s);
 sai_status_t slots_get(uint32_t ifindex, uint32_t queue, uint64_t flow, sai_sluice_flow_t *state);
 sai_status_t slots_list(uint32_t ifindex, uint32_t queue, uint32_t *count, sai_sluice_flow_t *flows);
 
-/* The number of a slot; a slot by its number, or NULL. Octets that its flow has in the lane become fewer or more. */
+/* The number of a slot; a slot by its number, or NULL. Octets that its flow has in a hold queue become fewer or more. */
 uint32_t slots_number(const struct softsai_slot *s);
 const struct softsai_slot *slots_at(uint32_t slot);
-void slots_leave_lane(uint32_t slot, uint32_t octets);
-void slots_enter_lane(uint32_t slot, uint32_t octets);
+void slots_leave_hold(uint32_t slot, uint32_t octets);
+void slots_enter_hold(uint32_t slot, uint32_t octets);
 
-/* Nothing is in the lane: forgets what slots say of it. */
-void slots_empty_lane(void);
+/* Nothing is in a hold queue: forgets what slots say of it. */
+void slots_empty_holds(void);
 
 /* Looks whether ports are empty whose queues have not moved since the last call although flows are in them. */
 void slots_reconcile(void);

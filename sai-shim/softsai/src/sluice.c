@@ -75,9 +75,9 @@ static sai_status_t get_flow_stats(sai_object_id_t switch_id, sai_sluice_flow_st
 	*stats = (sai_sluice_flow_stats_t){ .events = c->events,
 					    .events_lost = c->events_lost,
 					    .unmonitored = c->unmonitored,
-					    .held_packets = c->lane_in,
-					    .lane_full = c->lane_full,
-					    .lane_lost = c->lane_lost };
+					    .held_packets = c->hold_queue_in,
+					    .hold_queue_full = c->hold_queue_full,
+					    .hold_queue_lost = c->hold_queue_lost };
 	return SAI_STATUS_SUCCESS;
 }
 

@@ -12,7 +12,7 @@
 #include "hide.h"
 #include "hotplug.h"
 #include "index.h"
-#include "lane.h"
+#include "hold_queue.h"
 #include "log.h"
 #include "multipath.h"
 #include "plane.h"
@@ -157,7 +157,7 @@ static void stop(void)
 {
 	trap_stop();
 	flows_close();
-	lane_close();
+	hold_queues_close();
 }
 
 static void let_go(void)
@@ -183,8 +183,11 @@ static bool queue_profile(const struct profile *profile, struct queue_options *o
 	}
 	if (!profile_check_ports(profile, "SLUICE_QUEUE_RATE", 1000000) ||
 	    !profile_check_ports(profile, "SLUICE_QUEUE_BYTES", 1 << 30) ||
-	    !profile_number(profile, "SLUICE_LANES", 0, SOFTSAI_HOLDS, SOFTSAI_HOLDS, &options->lanes) ||
-	    !profile_number(profile, "SLUICE_LANE_BYTES", 65536, 1 << 30, 4 << 20, &options->lane_octets) ||
+	    !profile_number(profile, "SLUICE_LANES", 0, SOFTSAI_HOLDS, SOFTSAI_HOLDS, &options->holds) ||
+	    !profile_number(profile, "SLUICE_HOLDS", 0, SOFTSAI_HOLDS, options->holds, &options->holds) ||
+	    !profile_number(profile, "SLUICE_LANE_BYTES", 65536, 1 << 30, 4 << 20, &options->hold_octets) ||
+	    !profile_number(profile, "SLUICE_HOLD_BYTES", 65536, 1 << 30, options->hold_octets,
+			    &options->hold_octets) ||
 	    !profile_number(profile, "SLUICE_REALTIME", 0, 99, 10, &options->realtime))
 		return false;
 	options->profile = profile;
@@ -291,7 +294,7 @@ static sai_status_t start_flows(const struct queue_options *options)
 	sai_status_t status = hidden("flows") ? SAI_STATUS_NOT_SUPPORTED : slots_open();
 
 	if (!status)
-		status = lane_open(hidden("hold") ? 0 : options->lanes, options->realtime);
+		status = hold_queues_open(hidden("hold") ? 0 : options->holds, options->realtime);
 	if (!status || (status == SAI_STATUS_NOT_SUPPORTED && slots_lines()))
 		status = flows_open(object_switch()->id, options->realtime);
 	if (status == SAI_STATUS_NOT_SUPPORTED && !hidden("flows"))

@@ -55,7 +55,7 @@ static int configure(struct tap *t, struct ifreq *request, uint32_t packets)
 		err = set(sock, request, SIOCSIFTXQLEN, packets);
 	if (!err)
 		err = set(sock, request, SIOCSIFMTU, LONGEST);
-	/* Where /proc/sys cannot be written the kernel's own packets come into the lane, which drops them. */
+	/* Where /proc/sys cannot be written the kernel's own packets come into a hold queue, which drops them. */
 	snprintf(name, sizeof(name), "ipv6/conf/%s/disable_ipv6", request->ifr_name);
 	net_sysctl_set(name, 1);
 	if (!err) {

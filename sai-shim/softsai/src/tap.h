@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The TAP of the lane, and the socket by which packets leave it. */
+/* The TAP of hold queues, and the socket by which packets leave it. */
 #ifndef SOFTSAI_TAP_H
 #define SOFTSAI_TAP_H
 
 #include <stdint.h>
 
 /* The name of the TAP, followed by a number: it is never a port. */
-#define TAP_NETDEV "softsai-lane"
+#define TAP_NETDEV "softsai-hold"
 
 struct tap {
 	uint32_t ifindex;

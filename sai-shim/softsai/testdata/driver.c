@@ -19,7 +19,7 @@
  *   get-hold PORT KIND VALUE SRC DST       ok REMAINING RATE OCTETS PACKETS WAITING-OCTETS WAITING-PACKETS DROPPED
  *   flow QUEUE FLOW                ok OCTETS DEPARTED
  *   flows QUEUE                    ok FLOW:OCTETS ...
- *   flow-stats                     ok EVENTS LOST UNMONITORED HELD FULL LANE-LOST
+ *   flow-stats                     ok EVENTS LOST UNMONITORED HELD FULL LOST-IN-QUEUES
  *
  * ATTR is NAME=VALUE, NAME an attribute's name in SAI without SAI_TYPE_ATTR_, VALUE a number or the
  * last part of a value's name in SAI. A field is VALUE or VALUE/MASK, a list has commas between its
@@ -784,7 +784,7 @@ static void flow_stats(void)
 
 	printf("%d %llu %llu %llu %llu %llu %llu\n", status, (unsigned long long)s.events,
 	       (unsigned long long)s.events_lost, (unsigned long long)s.unmonitored, (unsigned long long)s.held_packets,
-	       (unsigned long long)s.lane_full, (unsigned long long)s.lane_lost);
+	       (unsigned long long)s.hold_queue_full, (unsigned long long)s.hold_queue_lost);
 }
 
 /* Calls of the extension's API; false: none of them. */

@@ -58,12 +58,12 @@ struct leaver {
 	bool released;
 };
 
-/* A packet that the lane's thread sent says what it was. */
-static __always_inline bool from_lane(struct __sk_buff *skb, struct leaver *l)
+/* A packet that the thread of holds sent says what it was. */
+static __always_inline bool from_hold_queue(struct __sk_buff *skb, struct leaver *l)
 {
 	__u32 mark = skb->mark;
 
-	if ((mark & SOFTSAI_RELEASED_MASK) != SOFTSAI_RELEASED || bpf_get_socket_cookie(skb) != softsai_lane_cookie)
+	if ((mark & SOFTSAI_RELEASED_MASK) != SOFTSAI_RELEASED || bpf_get_socket_cookie(skb) != softsai_hold_cookie)
 		return false;
 	l->queue = mark & (SOFTSAI_QUEUES - 1);
 	l->stage = (mark >> SOFTSAI_RELEASED_STAGE_SHIFT & 0xf) + 1;
@@ -108,8 +108,8 @@ static __always_inline struct softsai_slot *slot_of(struct __sk_buff *skb, const
 	return s;
 }
 
-/* Adds octets to those that the flow has in the lane, until the lane's thread subtracts them. Returns its slot. */
-static __always_inline __u32 lane_octets(struct __sk_buff *skb, struct leaver *l, struct softsai_line *line,
+/* Adds octets to those that the flow has in a hold queue, until the thread of holds subtracts them. Returns its slot. */
+static __always_inline __u32 hold_octets(struct __sk_buff *skb, struct leaver *l, struct softsai_line *line,
 					 __u32 number, __u32 octets)
 {
 	struct softsai_slot *s;
@@ -120,9 +120,9 @@ static __always_inline __u32 lane_octets(struct __sk_buff *skb, struct leaver *l
 	s = slot_of(skb, l, number, &at);
 	if (!s)
 		return SOFTSAI_SLOTS;
-	__sync_fetch_and_add(&s->lane, octets);
+	__sync_fetch_and_add(&s->held, octets);
 	use(at);
-	raise_mark(skb, l, s, line, (over(s, line) ? 0 : s->octets) + s->lane);
+	raise_mark(skb, l, s, line, (over(s, line) ? 0 : s->octets) + s->held);
 	return at;
 }
 
@@ -137,24 +137,24 @@ static __always_inline void refused(struct __sk_buff *skb, struct leaver *l, str
 
 	s = slot_of(skb, l, number, &at);
 	if (s)
-		raise_mark(skb, l, s, line, (over(s, line) ? 0 : s->octets) + s->lane + skb->wire_len);
+		raise_mark(skb, l, s, line, (over(s, line) ? 0 : s->octets) + s->held + skb->wire_len);
 }
 
 /* Holds the packet at the first stage that has a hold for it: TC_ACT_UNSPEC: none has. */
 __noinline int softsai_meet_holds(struct __sk_buff *skb, struct leaver *l, const struct flow *f,
 				  struct softsai_line *line, __u32 number)
 {
-	__u32 place = SOFTSAI_LANE, guard = SOFTSAI_LANE_GUARD, stages, *lane, *found, hold, generation, verdict,
+	__u32 place = SOFTSAI_HOLD_TAP, guard = SOFTSAI_HOLD_GUARD, stages, *tap, *found, hold, generation, verdict,
 	      packets = skb->gso_segs ?: 1;
-	struct softsai_lane_head head = { .type = bpf_htons(SOFTSAI_LANE_TYPE) };
+	struct softsai_hold_head head = { .type = bpf_htons(SOFTSAI_HOLD_TYPE) };
 	struct softsai_hold *h;
 
 	if (!l || !f || !line)
 		return TC_ACT_UNSPEC;
 	head.ifindex = line->ifindex;
 	stages = line->stages;
-	lane = bpf_map_lookup_elem(&soft_lane, &place);
-	if (!lane || !bpf_map_lookup_elem(&soft_lane, &guard))
+	tap = bpf_map_lookup_elem(&soft_hold_taps, &place);
+	if (!tap || !bpf_map_lookup_elem(&soft_hold_taps, &guard))
 		return TC_ACT_UNSPEC;
 	for (__u32 stage = 0; stage < SOFTSAI_STAGES; stage++) {
 		struct softsai_match m = { .ifindex = stage & 1 ? 0 : line->ifindex };
@@ -176,10 +176,10 @@ __noinline int softsai_meet_holds(struct __sk_buff *skb, struct leaver *l, const
 			continue;
 		if (verdict == HOLD_FULL)
 			return TC_ACT_SHOT;
-		head.slot = lane_octets(skb, l, line, number, skb->wire_len);
+		head.slot = hold_octets(skb, l, line, number, skb->wire_len);
 		head.queue = l->queue;
 		head.stage = stage;
-		return into_lane(skb, *lane, hold, &head);
+		return into_hold_queue(skb, *tap, hold, &head);
 	}
 	return TC_ACT_UNSPEC;
 }
@@ -200,7 +200,7 @@ int softsai_egress(struct __sk_buff *skb)
 	}
 	if (!softsai_queues)
 		return TC_ACT_UNSPEC;
-	if (!skb->mark || !from_lane(skb, &l)) {
+	if (!skb->mark || !from_hold_queue(skb, &l)) {
 		l.queue = (mark & SOFTSAI_TC_MASK) - 1;
 		if (l.queue >= SOFTSAI_QUEUES)
 			l.queue = by_dscp(skb);

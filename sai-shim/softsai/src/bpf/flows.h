@@ -15,10 +15,10 @@
 #define SOFTSAI_SLOTS 131072			      /* flows that have octets in queues at once; a power of 2 */
 #define SOFTSAI_PROBES 12			      /* places where a flow's slot may be */
 #define SOFTSAI_HOLDS 256			      /* at most: queues of one TAP */
-#define SOFTSAI_LANE 0				      /* places of the lane's netdevs: where packets wait */
-#define SOFTSAI_LANE_GUARD 1			      /* one that is there as long as the process lives */
-#define SOFTSAI_LANE_RING 4096			      /* packets that a queue of the TAP holds */
-#define SOFTSAI_LANE_PACKETS (SOFTSAI_LANE_RING - 64) /* that wait in a hold: two CPUs may add one at once */
+#define SOFTSAI_HOLD_TAP 0			      /* places of the netdevs of holds: where packets wait */
+#define SOFTSAI_HOLD_GUARD 1			      /* one that is there as long as the process lives */
+#define SOFTSAI_HOLD_RING 4096			      /* packets that a queue of the TAP holds */
+#define SOFTSAI_HOLD_PACKETS (SOFTSAI_HOLD_RING - 64) /* that wait in a hold: two CPUs may add one at once */
 #define SOFTSAI_EVENT_HEAD 498 /* octets of a packet in an event: with the Ethernet header the headroom of headers */
 #define SOFTSAI_REPEAT 2000000 /* ns after which the event of a flow above its high mark is raised again */
 
@@ -55,7 +55,7 @@ struct softsai_line {
 struct softsai_slot {
 	__u64 digest;	/* 0: never used */
 	__u64 octets;	/* in the queue */
-	__u64 lane;	/* octets that wait in the lane */
+	__u64 held;	/* octets that wait in a hold queue */
 	__u64 departed; /* octets that left since the flow was backlogged */
 	__u64 position; /* line.in[queue] after the flow's last packet: it has left when line.out reaches this */
 	__u64 told;	/* when its last event was raised, in ns of CLOCK_MONOTONIC */
@@ -129,7 +129,7 @@ struct softsai_match {
 #define SOFTSAI_HOLD_GENERATIONS (1U << 24)
 #define SOFTSAI_HOLD_FOUND(number, generation) ((number) + (generation)*SOFTSAI_HOLDS)
 
-/* A hold and its queue in the lane, by its number. */
+/* A hold and its queue, by its number. */
 struct softsai_hold {
 	/* Written by the library. */
 	__u64 until; /* ns of CLOCK_MONOTONIC; 0: it was released, as there is room */
@@ -137,9 +137,9 @@ struct softsai_hold {
 	__u64 generation;
 	/* Written at egress. */
 	__u64 octets, packets;	     /* that matched */
-	__u64 octets_in, packets_in; /* that went into the lane */
-	__u64 dropped;		     /* packets that found the lane full, or the queue where the hold only counts */
-	/* Written by the lane's thread. */
+	__u64 octets_in, packets_in; /* that went into a hold queue */
+	__u64 dropped; /* packets that found the hold queue full, or the queue where the hold only counts */
+	/* Written by the thread of holds. */
 	__u64 octets_out, packets_out __attribute__((aligned(8)));
 	__u64 zero[6];
 };
@@ -149,11 +149,11 @@ _Static_assert(sizeof(struct softsai_hold) == 128, "holds do not share cache lin
 /* Counters that the next process reads. */
 struct softsai_counts {
 	__u64 events, events_lost;
-	__u64 unmonitored; /* packets without a slot */
-	__u64 lane_in;	   /* packets */
-	__u64 lane_out;	   /* packets; written by the lane's thread */
-	__u64 lane_full;   /* packets */
-	__u64 lane_lost;   /* packets; written by the library */
+	__u64 unmonitored;     /* packets without a slot */
+	__u64 hold_queue_in;   /* packets */
+	__u64 hold_queue_out;  /* packets; written by the thread of holds */
+	__u64 hold_queue_full; /* packets */
+	__u64 hold_queue_lost; /* packets; written by the library */
 	__u64 zero;
 };
 

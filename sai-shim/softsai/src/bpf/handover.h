@@ -3,12 +3,12 @@
  * What the BPF programs on a packet's path hand over beside the packet. It is written down
  * here only.
  *
- *   tc_index   ingress → egress; routing does not change it. In the lane's
+ *   tc_index   ingress → egress; routing does not change it. In a hold's
  *              netdev: egress → steering program, the number of the hold.
  *   cb         egress → tracepoints of the port's qdiscs
- *   mark       the lane's thread → egress: that the packet was held already. Ingress leaves it
+ *   mark       the thread of holds → egress: that the packet was held already. Ingress leaves it
  *              to the kernel's policies.
- *   lane head  egress → the lane's thread, in front of the frame
+ *   hold head  egress → the thread of holds, in front of the frame
  */
 #ifndef SOFTSAI_BPF_HANDOVER_H
 #define SOFTSAI_BPF_HANDOVER_H
@@ -34,28 +34,28 @@ struct softsai_handed {
 };
 
 /* flags: the queue in the low 4 bits, the place of the arrival above them, and these. */
-#define SOFTSAI_HANDED_RELEASED 0x10000u /* came out of the lane */
+#define SOFTSAI_HANDED_RELEASED 0x10000u /* came out of a hold queue */
 
 /*
- * mark of a packet out of the lane, from the lane's socket: queue, and the
+ * mark of a packet out of a hold queue, from the socket of holds: queue, and the
  * stage that held it, below this octet. From any other socket it has no meaning.
  */
 #define SOFTSAI_RELEASED 0x5c000000u
 #define SOFTSAI_RELEASED_MASK 0xff000000u
 #define SOFTSAI_RELEASED_STAGE_SHIFT 8
 
-/* Before a frame in the lane: an Ethernet header for programs that read it. Host order but for type. */
-struct softsai_lane_head {
+/* Before a frame in a hold queue: an Ethernet header for programs that read it. Host order but for type. */
+struct softsai_hold_head {
 	__u32 ifindex; /* of the port that it leaves by */
 	__u32 slot;    /* of its flow; SOFTSAI_SLOTS: none */
 	__u8 queue;
 	__u8 stage;
 	__be16 zero;
-	__be16 type; /* SOFTSAI_LANE_TYPE */
+	__be16 type; /* SOFTSAI_HOLD_TYPE */
 } __attribute__((packed));
 
-#define SOFTSAI_LANE_TYPE 0x88b5 /* IEEE 802: local experiments */
+#define SOFTSAI_HOLD_TYPE 0x88b5 /* IEEE 802: local experiments */
 
-_Static_assert(sizeof(struct softsai_lane_head) == 14, "it is as long as an Ethernet header");
+_Static_assert(sizeof(struct softsai_hold_head) == 14, "it is as long as an Ethernet header");
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Holds at egress. A packet that a hold matches goes into the hold's queue of the lane, a
+ * Holds at egress. A packet that a hold matches goes into the hold's queue, a
  * TAP, until the library's thread sends it by the port again. As long as one packet waits
  * there, those of its flow follow it, so their order stays.
  */
@@ -18,13 +18,13 @@
 #include "slots.h"
 #include "wire.h"
 
-/* The lane's netdevs. Without one, as when its process has died, the entry is gone and nothing is held. */
+/* The netdevs of holds. Without one, as when its process has died, the entry is gone and nothing is held. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);
 	__uint(max_entries, 2);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(__u32));
-} soft_lane SEC(".maps");
+} soft_hold_taps SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -42,11 +42,11 @@ struct {
 	__type(value, struct softsai_hold);
 } soft_holds SEC(".maps");
 
-const volatile __u64 softsai_lane_octets;  /* that wait in one hold at most */
-const volatile __u64 softsai_lane_packets; /* as many as fit into the TAP's ring, which would drop silently */
+const volatile __u64 softsai_hold_octets;  /* that wait in one hold at most */
+const volatile __u64 softsai_hold_packets; /* as many as fit into the TAP's ring, which would drop silently */
 
 __u32 softsai_stream_seed; /* of SAI_SWITCH_ATTR_STREAM_SEED, network order */
-__u64 softsai_lane_cookie; /* of the socket that the lane's thread sends by */
+__u64 softsai_hold_cookie; /* of the socket that the thread of holds sends by */
 
 /* What a packet is, as flows and holds see it. */
 struct flow {
@@ -120,7 +120,7 @@ static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 que
 	return f->ipv6 != 2;
 }
 
-enum { HOLD_NOT, HOLD_COUNTS, HOLD_LANE, HOLD_FULL };
+enum { HOLD_NOT, HOLD_COUNTS, HOLD_WAITS, HOLD_FULL };
 
 /* Whether a packet of so many octets waits for the hold of this generation, which counts it; HOLD_COUNTS: it does that only. */
 static __always_inline __u32 held(struct softsai_hold *h, __u32 generation, __u32 length, __u32 packets)
@@ -138,36 +138,37 @@ static __always_inline __u32 held(struct softsai_hold *h, __u32 generation, __u3
 	c = counts();
 	if (!c)
 		return HOLD_NOT;
-	if (in - out + packets > softsai_lane_packets || h->octets_in - h->octets_out + length > softsai_lane_octets) {
+	if (in - out + packets > softsai_hold_packets || h->octets_in - h->octets_out + length > softsai_hold_octets) {
 		__sync_fetch_and_add(&h->dropped, packets);
-		__sync_fetch_and_add(&c->lane_full, packets);
+		__sync_fetch_and_add(&c->hold_queue_full, packets);
 		return HOLD_FULL;
 	}
-	__sync_fetch_and_add(&c->lane_in, packets); /* first: who ends the lane waits for all that are counted here */
+	/* First: who ends all holds waits for the packets that are counted here. */
+	__sync_fetch_and_add(&c->hold_queue_in, packets);
 	__sync_fetch_and_add(&h->octets_in, length);
 	__sync_fetch_and_add(&h->packets_in, packets);
 	if (*(volatile __u64 *)&h->generation == generation)
-		return HOLD_LANE;
+		return HOLD_WAITS;
 	/* Forgotten meanwhile: who forgot it either saw what was counted here, and kept it, or the packet goes on. */
 	__sync_fetch_and_sub(&h->packets_in, packets);
 	__sync_fetch_and_sub(&h->octets_in, length);
-	__sync_fetch_and_sub(&c->lane_in, packets);
+	__sync_fetch_and_sub(&c->hold_queue_in, packets);
 	return HOLD_NOT;
 }
 
-/* Sends the packet into the lane. It was counted, so it is dropped where it cannot go there. */
-static __always_inline int into_lane(struct __sk_buff *skb, __u32 lane, __u32 number,
-				     const struct softsai_lane_head *head)
+/* Sends the packet into a hold queue. It was counted, so it is dropped where it cannot go there. */
+static __always_inline int into_hold_queue(struct __sk_buff *skb, __u32 tap, __u32 number,
+					   const struct softsai_hold_head *head)
 {
 	if (bpf_skb_change_head(skb, sizeof(*head), 0) || bpf_skb_store_bytes(skb, 0, head, sizeof(*head), 0))
 		return TC_ACT_SHOT;
 	skb->tc_index = number;
-	return bpf_redirect(lane, 0);
+	return bpf_redirect(tap, 0);
 }
 
 /* Chooses the queue of the TAP. */
 SEC("socket")
-int softsai_lane_queue(struct __sk_buff *skb)
+int softsai_hold_queue(struct __sk_buff *skb)
 {
 	return skb->tc_index;
 }

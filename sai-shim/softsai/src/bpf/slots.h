@@ -110,7 +110,7 @@ static __always_inline bool claim(struct softsai_slot *s, __u64 before, __u64 di
 	if (__sync_val_compare_and_swap(&s->digest, before, digest) != before)
 		return false;
 	s->octets = 0;
-	s->lane = 0;
+	s->held = 0;
 	s->departed = 0;
 	s->position = 0;
 	s->told = 0;
@@ -127,7 +127,7 @@ static __always_inline bool vacant(const struct softsai_slot *s)
 	__u32 number = s->line;
 	struct softsai_line *line;
 
-	if (s->lane)
+	if (s->held)
 		return false;
 	if (!s->octets)
 		return true;

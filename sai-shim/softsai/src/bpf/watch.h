@@ -184,7 +184,7 @@ int softsai_enqueue(__u64 *args) /* qdisc, netdev queue, packet */
 	}
 	if (s->octets && over(s, line))
 		s->octets = 0;
-	if (!s->octets && !s->lane && !(h.flags & SOFTSAI_HANDED_RELEASED)) {
+	if (!s->octets && !s->held && !(h.flags & SOFTSAI_HANDED_RELEASED)) {
 		s->departed = 0;
 		s->above = 0;
 	}
@@ -194,9 +194,9 @@ int softsai_enqueue(__u64 *args) /* qdisc, netdev queue, packet */
 	s->position = line->in[queue];
 	s->octets += h.length;
 	use(at);
-	mark = passed(s, line, queue, s->octets + s->lane, &now);
+	mark = passed(s, line, queue, s->octets + s->held, &now);
 	if (mark != MARK_NONE)
-		tell(skb, s, line, s->octets + s->lane, h.flags >> SOFTSAI_ARRIVAL_SHIFT & SOFTSAI_ARRIVAL_MASK, mark,
+		tell(skb, s, line, s->octets + s->held, h.flags >> SOFTSAI_ARRIVAL_SHIFT & SOFTSAI_ARRIVAL_MASK, mark,
 		     now);
 	return 0;
 }
@@ -217,14 +217,14 @@ static __always_inline void leave(struct sk_buff *skb, const struct softsai_hand
 		return;
 	s->departed += h->length;
 	s->octets = s->octets < h->length || over(s, line) ? 0 : s->octets - h->length;
-	mark = passed(s, line, queue, s->octets + s->lane, &now);
+	mark = passed(s, line, queue, s->octets + s->held, &now);
 	/*
 	 * The place of its arrival may be another flow's by now. So the high mark is repeated by packets that come
 	 * alone: two that leave and come at one rate would let those that leave always be first, and a flow that
 	 * comes by another port since would never be seen there.
 	 */
 	if (mark != MARK_NONE && !(mark == MARK_HIGH && s->above & SOFTSAI_ABOVE_HIGH))
-		tell(skb, s, line, s->octets + s->lane, 0, mark, now);
+		tell(skb, s, line, s->octets + s->held, 0, mark, now);
 }
 
 /* Packets that leave at once are a list. */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The lane: a TAP with a queue for each hold, where packets wait, and the thread that sends
+ * Hold queues: a TAP with a queue for each hold, where packets wait, and the thread that sends
  * them on by their port when the hold is over, or at its rate.
  *
  * The TAP lives as long as the process: when that dies the programs find it gone, and packets
  * go directly at once. What waited is lost, and counted by the next process.
  */
-#ifndef SOFTSAI_LANE_H
-#define SOFTSAI_LANE_H
+#ifndef SOFTSAI_HOLD_QUEUE_H
+#define SOFTSAI_HOLD_QUEUE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,12 +15,12 @@
 #include "sai_abi.h"
 
 /*
- * Makes the lane and opens the holds, at most this many at once; realtime: SCHED_FIFO priority of
+ * Makes the TAP and opens the holds, at most this many at once; realtime: SCHED_FIFO priority of
  * the thread of events, below which its own has one; 0: none. SAI_STATUS_NOT_SUPPORTED: this machine cannot, and the log says why.
  */
-sai_status_t lane_open(uint32_t holds, int realtime);
+sai_status_t hold_queues_open(uint32_t holds, int realtime);
 
-/* Ends all holds, sends what waits, and removes the lane. */
-void lane_close(void);
+/* Ends all holds, sends what waits, and removes the TAP. */
+void hold_queues_close(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "lane.h"
+#include "hold_queue.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,11 +31,11 @@
 #define RETRY (MS / 5)	   /* until a full queue is tried again */
 #define BURST (2 * MS)	   /* what a rate makes up for after the thread was late */
 #define LINGER (200 * MS)  /* a hold that is over is kept for, since it often comes again */
-#define MISSING (100 * MS) /* after which packets that did not arrive in the lane are lost */
+#define MISSING (100 * MS) /* after which packets that did not arrive in a hold queue are lost */
 #define TURN (5 * MS)	   /* of sending, after which threads of lower priority have theirs */
 #define PAUSE (MS / 20)
-#define ORDERLY (2000 * MS)  /* that lane_close sends in order; then new packets may pass what waits */
-#define PATIENCE (8000 * MS) /* of lane_close in all */
+#define ORDERLY (2000 * MS)  /* that hold_queues_close sends in order; then new packets may pass what waits */
+#define PATIENCE (8000 * MS) /* of hold_queues_close in all */
 
 #define LOAD(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define STORE(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELEASE)
@@ -65,7 +65,7 @@ static pthread_t thread;
 static int wake = -1;
 static atomic_bool ending;
 static bool running;
-static bool lost; /* packets got lost in the lane: slots have octets there that never leave */
+static bool lost; /* packets got lost in a hold queue: slots have octets there that never leave */
 
 /* A hold that has ended, and its neighbor did not say that there is room again. */
 static bool is_ended(const struct softsai_hold *h, uint64_t now)
@@ -75,10 +75,10 @@ static bool is_ended(const struct softsai_hold *h, uint64_t now)
 	return until && until <= now;
 }
 
-/* A frame leaves the lane, sent or dropped. */
+/* A frame leaves its hold queue, sent or dropped. */
 static void leave(struct place *p, struct softsai_hold *h, uint64_t now)
 {
-	const struct softsai_lane_head *head = (const void *)p->frame;
+	const struct softsai_hold_head *head = (const void *)p->frame;
 	uint32_t octets = p->length - sizeof(*head);
 
 	if (p->line >= 0 && is_ended(h, now))
@@ -87,14 +87,14 @@ static void leave(struct place *p, struct softsai_hold *h, uint64_t now)
 		pace_measure(&paces[p->line], now, octets);
 	STORE(h->octets_out, h->octets_out + octets);
 	STORE(h->packets_out, h->packets_out + 1);
-	STORE(slots_counts()->lane_out, slots_counts()->lane_out + 1);
+	STORE(slots_counts()->hold_queue_out, slots_counts()->hold_queue_out + 1);
 	p->length = 0;
 }
 
 /* Takes the next frame out of the TAP; a frame that the egress program did not send is skipped. */
 static int fetch(struct place *p, uint32_t number)
 {
-	const struct softsai_lane_head *head;
+	const struct softsai_hold_head *head;
 	int n;
 
 	if (!p->frame)
@@ -104,7 +104,7 @@ static int fetch(struct place *p, uint32_t number)
 	head = (const void *)p->frame;
 	do {
 		n = tap_read(&tap, number, p->frame, FRAME + sizeof(*head));
-	} while (n >= 0 && (n <= (int)sizeof(*head) || head->type != htons(SOFTSAI_LANE_TYPE)));
+	} while (n >= 0 && (n <= (int)sizeof(*head) || head->type != htons(SOFTSAI_HOLD_TYPE)));
 	if (n < 0)
 		return n;
 	p->length = n;
@@ -141,7 +141,7 @@ static void look(int line, uint64_t now)
 static uint64_t paced(uint32_t number, uint64_t now)
 {
 	const struct place *p = &places[number];
-	const struct softsai_lane_head *head = (const void *)p->frame;
+	const struct softsai_hold_head *head = (const void *)p->frame;
 	struct ended *e;
 	uint64_t at;
 
@@ -159,7 +159,7 @@ static uint64_t paced(uint32_t number, uint64_t now)
 /* Whether the port's queue has enough of the flow, or in all. */
 static bool crowded(const struct place *p)
 {
-	const struct softsai_lane_head *head = (const void *)p->frame;
+	const struct softsai_hold_head *head = (const void *)p->frame;
 	const struct softsai_slot *s = slots_at(head->slot);
 	int number = slots_line(head->ifindex);
 	const struct softsai_line *line;
@@ -168,7 +168,7 @@ static bool crowded(const struct place *p)
 	if (number < 0)
 		return false;
 	line = slots_line_at(number);
-	if (!line->watch) /* as lane_close does in the end: nothing is counted */
+	if (!line->watch) /* as hold_queues_close does in the end: nothing is counted */
 		return false;
 	if (s && slots_queued(s) >= IN_QUEUE)
 		return true;
@@ -178,19 +178,19 @@ static bool crowded(const struct place *p)
 
 static int send_frame(const struct place *p)
 {
-	const struct softsai_lane_head *head = (const void *)p->frame;
+	const struct softsai_hold_head *head = (const void *)p->frame;
 	uint32_t mark = SOFTSAI_RELEASED | (uint32_t)head->stage << SOFTSAI_RELEASED_STAGE_SHIFT | head->queue,
 		 octets = p->length - sizeof(*head);
 	int err;
 
-	slots_leave_lane(head->slot, octets);
+	slots_leave_hold(head->slot, octets);
 	err = tap_send(&tap, head->ifindex, head + 1, octets, mark);
 	if (err == -EAGAIN || err == -ENOBUFS)
-		slots_enter_lane(head->slot, octets);
+		slots_enter_hold(head->slot, octets);
 	return err;
 }
 
-/* Packets were counted into the lane and are not there: on their way, or lost. */
+/* Packets were counted into a hold queue and are not there: on their way, or lost. */
 static uint64_t await(struct place *p, struct softsai_hold *h, uint64_t now)
 {
 	uint64_t in = LOAD(h->packets_in), n = in - h->packets_out;
@@ -199,13 +199,13 @@ static uint64_t await(struct place *p, struct softsai_hold *h, uint64_t now)
 		p->missing = now;
 	if (now - p->missing < MISSING)
 		return now + (now - p->missing < MS ? PAUSE : MS);
-	warn("%llu packets were lost on their way into the lane", (unsigned long long)n);
+	warn("%llu packets were lost on their way into a hold queue", (unsigned long long)n);
 	p->missing = 0;
 	lost = true;
 	STORE(h->octets_out, LOAD(h->octets_in));
 	STORE(h->packets_out, in);
-	STORE(slots_counts()->lane_out, slots_counts()->lane_out + n);
-	__atomic_fetch_add(&slots_counts()->lane_lost, n, __ATOMIC_ACQ_REL);
+	STORE(slots_counts()->hold_queue_out, slots_counts()->hold_queue_out + n);
+	__atomic_fetch_add(&slots_counts()->hold_queue_lost, n, __ATOMIC_ACQ_REL);
 	return now;
 }
 
@@ -268,10 +268,10 @@ static uint64_t serve(uint32_t number, struct softsai_hold *h, uint64_t now, boo
 			return now + RETRY;
 		if (err) { /* the port is down, or gone */
 			__atomic_fetch_add(&h->dropped, 1, __ATOMIC_ACQ_REL);
-			__atomic_fetch_add(&slots_counts()->lane_lost, 1, __ATOMIC_ACQ_REL);
+			__atomic_fetch_add(&slots_counts()->hold_queue_lost, 1, __ATOMIC_ACQ_REL);
 		}
 		if (active && rate != HOLD_COUNT) {
-			uint64_t octets = p->length - sizeof(struct softsai_lane_head);
+			uint64_t octets = p->length - sizeof(struct softsai_hold_head);
 
 			if (p->next + BURST < now)
 				p->next = now - BURST;
@@ -302,7 +302,7 @@ static uint64_t serve_all(struct pollfd *fds, nfds_t *n)
 			next = at;
 	}
 	if (lost && !waiting) {
-		slots_empty_lane();
+		slots_empty_holds();
 		lost = false;
 	}
 	return next;
@@ -340,16 +340,16 @@ static int below(int realtime)
 	return realtime > 1 ? realtime - 1 : realtime;
 }
 
-sai_status_t lane_open(uint32_t holds, int realtime)
+sai_status_t hold_queues_open(uint32_t holds, int realtime)
 {
 	struct egress_bpf *programs = egress_programs();
-	uint32_t lane = SOFTSAI_LANE, guard = SOFTSAI_LANE_GUARD;
+	uint32_t place = SOFTSAI_HOLD_TAP, guard = SOFTSAI_HOLD_GUARD;
 	const char *what;
 	int err;
 
 	if (!holds)
 		return SAI_STATUS_NOT_SUPPORTED;
-	err = tap_open(&tap, holds, SOFTSAI_LANE_RING, bpf_program__fd(programs->progs.softsai_lane_queue), &what);
+	err = tap_open(&tap, holds, SOFTSAI_HOLD_RING, bpf_program__fd(programs->progs.softsai_hold_queue), &what);
 	if (err) {
 		warn("flows cannot be held: %s: %s", what, strerror(-err));
 		return SAI_STATUS_NOT_SUPPORTED;
@@ -361,25 +361,25 @@ sai_status_t lane_open(uint32_t holds, int realtime)
 	memset(ended, 0, sizeof(ended));
 	lost = false;
 	atomic_store(&ending, false);
-	programs->bss->softsai_lane_cookie = tap.cookie;
+	programs->bss->softsai_hold_cookie = tap.cookie;
 	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (wake < 0 || hold_open(holds, wake) || thread_start(&thread, run, NULL, below(realtime), "holds"))
 		goto fail;
 	running = true;
-	/* From here on packets find the lane. */
-	err = bpf_map_update_elem(bpf_map__fd(programs->maps.soft_lane), &guard, &tap.guard_ifindex, BPF_ANY);
+	/* From here on packets find the hold queues. */
+	err = bpf_map_update_elem(bpf_map__fd(programs->maps.soft_hold_taps), &guard, &tap.guard_ifindex, BPF_ANY);
 	if (!err)
-		err = bpf_map_update_elem(bpf_map__fd(programs->maps.soft_lane), &lane, &tap.ifindex, BPF_ANY);
+		err = bpf_map_update_elem(bpf_map__fd(programs->maps.soft_hold_taps), &place, &tap.ifindex, BPF_ANY);
 	if (!err)
 		return SAI_STATUS_SUCCESS;
 	fail("flows cannot be held: %s", strerror(-err));
 fail:
-	lane_close();
+	hold_queues_close();
 	return SAI_STATUS_FAILURE;
 }
 
 /*
- * Waits until nothing is in the lane, nor on its way: a program that saw a hold before it ended
+ * Waits until nothing is in a hold queue, nor on its way: a program that saw a hold before it ended
  * has counted its packet by the second look.
  */
 static bool drained(uint64_t patience)
@@ -388,8 +388,8 @@ static bool drained(uint64_t patience)
 	uint64_t before = UINT64_MAX;
 
 	for (uint64_t end = slots_now() + patience; slots_now() < end; nanosleep(&step, NULL)) {
-		uint64_t in = LOAD(slots_counts()->lane_in);
-		bool empty = in == LOAD(slots_counts()->lane_out);
+		uint64_t in = LOAD(slots_counts()->hold_queue_in);
+		bool empty = in == LOAD(slots_counts()->hold_queue_out);
 
 		if (empty && in == before)
 			return true;
@@ -398,15 +398,16 @@ static bool drained(uint64_t patience)
 	return false;
 }
 
-void lane_close(void)
+void hold_queues_close(void)
 {
 	if (running) {
 		hold_end_all(false);
 		if (!drained(ORDERLY)) {
 			hold_end_all(true);
 			if (!drained(PATIENCE))
-				warn("%llu packets still waited in the lane, and are lost",
-				     (unsigned long long)(slots_counts()->lane_in - slots_counts()->lane_out));
+				warn("%llu packets still waited in a hold queue, and are lost",
+				     (unsigned long long)(slots_counts()->hold_queue_in -
+							  slots_counts()->hold_queue_out));
 		}
 		hold_end_all(true);
 		atomic_store(&ending, true);

@@ -93,7 +93,7 @@ func TestThreadOfHoldsHasLowerPriority(t *testing.T) {
 
 // When the process is killed Linux closes its highest descriptor first: that is the netdev
 // without which packets go direct, so that they need not wait until all others are closed.
-func TestLaneGoesFirst(t *testing.T) {
+func TestHoldQueuesGoFirst(t *testing.T) {
 	newLine(t)
 	d := startDriver(t)
 	d.do(fastQueues)
@@ -116,12 +116,12 @@ func TestLaneGoesFirst(t *testing.T) {
 	}
 }
 
-// A lane that is full refuses packets, counts them, and keeps what it has; holds that
+// A hold queue that is full refuses packets, counts them, and keeps what it has; holds that
 // find no room are refused.
-func TestLaneIsFull(t *testing.T) {
+func TestHoldQueueIsFull(t *testing.T) {
 	l := newLine(t)
 	d := startDriver(t)
-	d.do(fastQueues + "SLUICE_LANE_BYTES=65536 SLUICE_LANES=2")
+	d.do(fastQueues + "SLUICE_HOLD_BYTES=65536 SLUICE_HOLDS=2")
 	out, m, frame := portID(t, "out"), match(holdLabel, 5, hostA, hostB), labelled(5, 7, 26)
 	fits := 65536 / len(frame)
 	d.hold(out, m, time.Minute, 0)
@@ -152,33 +152,33 @@ func TestLaneIsFull(t *testing.T) {
 // As many holds as are promised can be there at once, again and again: those that are over and
 // have drained make room at once, whether packets matched them or not.
 func TestHoldsThatAreOverMakeRoom(t *testing.T) {
-	const lanes = 16
+	const holds = 16
 	l := newLine(t)
 	d := startDriver(t)
-	d.do(fastQueues+"SLUICE_LANES=%d", lanes)
+	d.do(fastQueues+"SLUICE_HOLDS=%d", holds)
 	out := portID(t, "out")
 	for round := range 20 {
-		for i := range lanes {
-			d.hold(out, match(holdLabel, 1+round*lanes+i, hostA, hostB), time.Minute, 0)
+		for i := range holds {
+			d.hold(out, match(holdLabel, 1+round*holds+i, hostA, hostB), time.Minute, 0)
 		}
-		l.sendNumbered(labelled(1+round*lanes, 7, 26), round, 1)
+		l.sendNumbered(labelled(1+round*holds, 7, 26), round, 1)
 		until(t, "a frame waits", func() bool {
-			s, _ := d.getHold(out, match(holdLabel, 1+round*lanes, hostA, hostB))
+			s, _ := d.getHold(out, match(holdLabel, 1+round*holds, hostA, hostB))
 			return s.waitingPackets == 1
 		})
 		if status, _ := d.try("hold %s %s 1000 0", out, match(holdClass, 2)); status != statusTableFull {
-			t.Fatalf("status %d of hold %d, want %d", status, lanes+1, statusTableFull)
+			t.Fatalf("status %d of hold %d, want %d", status, holds+1, statusTableFull)
 		}
-		for i := range lanes {
-			d.hold(out, match(holdLabel, 1+round*lanes+i, hostA, hostB), 0, 0)
+		for i := range holds {
+			d.hold(out, match(holdLabel, 1+round*holds+i, hostA, hostB), 0, 0)
 		}
 		l.wantOrder(round, 1)
 		until(t, "the hold has drained", func() bool {
-			_, ok := d.getHold(out, match(holdLabel, 1+round*lanes, hostA, hostB))
+			_, ok := d.getHold(out, match(holdLabel, 1+round*holds, hostA, hostB))
 			return !ok
 		})
 	}
-	if s := d.flowStats(); s.laneLost != 0 || s.held != 20 {
+	if s := d.flowStats(); s.lostInQueues != 0 || s.held != 20 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -221,7 +221,7 @@ func TestKilledInAHold(t *testing.T) {
 				}
 				d = startDriver(t)
 				d.do("%s", tt.profile)
-				if s := d.flowStats(); s.laneLost != 20*round {
+				if s := d.flowStats(); s.lostInQueues != 20*round {
 					t.Errorf("%+v, want %d lost", s, 20*round)
 				}
 				if _, ok := d.getHold(out, m); ok {
@@ -274,7 +274,7 @@ func TestRemovedInAHold(t *testing.T) {
 	d.stop()
 	d = startDriver(t)
 	d.do(fastQueues)
-	if s := d.flowStats(); s.laneLost != 0 {
+	if s := d.flowStats(); s.lostInQueues != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -337,8 +337,8 @@ func TestPortGoesInAHold(t *testing.T) {
 	until(t, "frames wait", func() bool { s, _ := d.getHold(out, m); return s.waitingPackets == 20 })
 	ip(t, "link del out")
 	d.hold(out, m, time.Second, 0)
-	until(t, "the lane is empty", func() bool { _, ok := d.getHold(out, m); return !ok })
-	if s := d.flowStats(); s.laneLost != 20 {
+	until(t, "the hold queue is empty", func() bool { _, ok := d.getHold(out, m); return !ok })
+	if s := d.flowStats(); s.lostInQueues != 20 {
 		t.Errorf("%+v, want 20 lost", s)
 	}
 	ip(t, "route add 2001:db8:2::/48 via fe80::1 dev out2")
@@ -399,7 +399,7 @@ func TestReleaseError(t *testing.T) {
 		l.wantOrder(sent+1, each-1)
 	}
 	tell("the end of a hold")
-	if s := d.flowStats(); s.held > sent || s.full != 0 || s.laneLost != 0 {
+	if s := d.flowStats(); s.held > sent || s.full != 0 || s.lostInQueues != 0 {
 		t.Errorf("%+v", s)
 	}
 }
