@@ -14,7 +14,7 @@ import (
 // links takes an uplink away and gives it back while flows burst, each time in a pause, and their
 // sizes change with it, so that placement has to move. Each time windows are judged as at the start
 // of a load, over the uplinks that are there. The pause lasts until the leaf's kernel has noticed: it
-// spreads all flows anew then, over paths of other delays, and that is not placement's to order.
+// spreads all flows again then, over paths of other delays, and that is not placement's to order.
 func links(ctx context.Context, st *stage) (r *result, err error) {
 	l := burstLoad{period: 100 * time.Millisecond, burst: 40 * time.Millisecond, uplinks: 4}
 	n, err := st.buildLeafSpine(ctx, l, true)
