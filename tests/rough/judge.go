@@ -64,6 +64,20 @@ func judgeOrder(frames []fabric.Frame, limit time.Duration) (a arrivals) {
 	return a
 }
 
+// longestPause returns the longest time between two packets of one flow, as they were sent.
+func longestPause(frames []fabric.Frame) (longest time.Duration) {
+	last := map[uint32]time.Time{}
+	for _, f := range frames {
+		if p, ok := parse(f.Data); ok {
+			if before, seen := last[p.qp]; seen {
+				longest = max(longest, p.sent.Sub(before))
+			}
+			last[p.qp] = p.sent
+		}
+	}
+	return longest
+}
+
 // A mark is the octets sent, and those that paths have carried, up to a moment in which nothing was
 // under way.
 type mark struct {

@@ -196,7 +196,11 @@ func (l *burstLoad) run(ctx context.Context, st *stage) (r *result, err error) {
 		from = min(from, marks[len(marks)-1].at-span-2*l.period)
 	}
 	worst, judged := windows(marks, l.shares(), from, span)
-	return n.outcome(ctx, g, frames, &worst, judged)
+	if r, err = n.outcome(ctx, g, frames, &worst, judged); r != nil && l.waited != nil {
+		paused := 1000 * longestPause(frames).Seconds()
+		r.PausedMS = &paused
+	}
+	return r, err
 }
 
 // times are when windows begin to be judged, and how long each lasts at least.

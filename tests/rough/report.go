@@ -33,7 +33,8 @@ type result struct {
 	WorstOverMean *float64 `json:"worst_over_mean,omitempty"` // of the worst window, by weight
 	Floor         *float64 `json:"floor,omitempty"`           // of the octets sent in that window
 	Moves         *int     `json:"moves,omitempty"`
-	Waiting       *int     `json:"waiting,omitempty"` // flows that wait for a pause in the end
+	Waiting       *int     `json:"waiting,omitempty"`   // flows that wait for a pause in the end
+	PausedMS      *float64 `json:"paused_ms,omitempty"` // the longest pause of a flow that was to have none
 	RecoveredMS   *float64 `json:"recovered_ms,omitempty"`
 	DrainedMS     *float64 `json:"drained_ms,omitempty"` // until holds that ended were empty
 	Told          *float64 `json:"told,omitempty"`       // least rate that a sender which follows was advised ÷ its fair share

@@ -106,6 +106,10 @@ func TestJudgeCountsPacketsThatWereOvertaken(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
 		}
 	}
+	// By the times at which packets were sent, which are 1 ms apart.
+	if got, want := longestPause([]fabric.Frame{at(0, 1), at(1, 9e6), at(4, 1)}), 3*time.Millisecond; got != want {
+		t.Errorf("longest pause %v, want %v", got, want)
+	}
 }
 
 func TestFloorIsTheBestThatWholeFlowsAllow(t *testing.T) {
