@@ -26,7 +26,7 @@ func (r *Reader) path(n int) {
 		select {
 		case r.paths <- Sample{p.Src(), p.Dst(), p.SrcPort(), f.From, f.To, p.Len()}:
 		default:
-			r.pathsFull.Add(1)
+			r.samplesFull.Add(1)
 		}
 	}
 }

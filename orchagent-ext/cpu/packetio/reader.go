@@ -47,17 +47,17 @@ const Patience = 500 * time.Millisecond
 
 // Stats counts packets by their fate. Each is counted once in the first four.
 type Stats struct {
-	RoCE       uint64 // followed
-	Tunnelled  uint64 // followed; a label inside a tunnel is not written
-	NotRoCE    uint64
-	Malformed  uint64
-	QueueFull  uint64 // news of flows that found the queue full
-	NewFlows   uint64 // news that went out
-	SeenOnce   uint64 // packets without a label of flows that were not seen before
-	FlowsKnown uint64 // flows in the table now
-	PathsFull  uint64 // samples for placement that found the queue full
-	Unfollowed uint64 // packets of connections that found no room in Config.Health
-	Datagrams  uint64 // news of datagrams, whose label leaves the source queue pair out
+	RoCE        uint64 // followed
+	Tunnelled   uint64 // followed; a label inside a tunnel is not written
+	NotRoCE     uint64
+	Malformed   uint64
+	QueueFull   uint64 // news of flows that found the queue full
+	NewFlows    uint64 // news that went out
+	SeenOnce    uint64 // packets without a label of flows that were not seen before
+	FlowsKnown  uint64 // flows in the table now
+	SamplesFull uint64 // samples for placement that found the queue full
+	Unfollowed  uint64 // packets of connections that found no room in Config.Health
+	Datagrams   uint64 // news of datagrams, whose label leaves the source queue pair out
 }
 
 // Config of a Reader.
@@ -111,7 +111,7 @@ type Reader struct {
 	frames  []Frame
 	each    func(i int, f *flow.Flow) // observed; made once, since it is an allocation
 
-	roce, tunnelled, notRoCE, malformed, full, told, once, known, datagrams, unfollowed, pathsFull atomic.Uint64
+	roce, tunnelled, notRoCE, malformed, full, told, once, known, datagrams, unfollowed, samplesFull atomic.Uint64
 }
 
 const (
@@ -176,7 +176,7 @@ func (r *Reader) News() <-chan NewFlow { return r.news }
 func (r *Reader) Stats() Stats {
 	return Stats{
 		RoCE: r.roce.Load(), Tunnelled: r.tunnelled.Load(), NotRoCE: r.notRoCE.Load(), Malformed: r.malformed.Load(),
-		QueueFull: r.full.Load(), NewFlows: r.told.Load(), SeenOnce: r.once.Load(), FlowsKnown: r.known.Load(), Unfollowed: r.unfollowed.Load(), PathsFull: r.pathsFull.Load(), Datagrams: r.datagrams.Load(),
+		QueueFull: r.full.Load(), NewFlows: r.told.Load(), SeenOnce: r.once.Load(), FlowsKnown: r.known.Load(), Unfollowed: r.unfollowed.Load(), SamplesFull: r.samplesFull.Load(), Datagrams: r.datagrams.Load(),
 	}
 }
 

@@ -176,7 +176,7 @@ func (s *site) fill() {
 			"dest_qp", fmt.Sprint(i), "flow_label", "77", "packets", "5", "bytes", octets, "rate_mbps", "8", "queue_bytes", "4000", "queue", "3", "state", "normal")
 	}
 	s.write("COUNTERS_DB", "SLUICE_STATS", "global", "label_written", "18446744073709551615", "label_skipped", "17", "label_skipped_percent", "25.5",
-		"cpu_copied", "3", "cpu_ring_full", "4", "cpu_policed", "13", "cpu_unfollowed", "14", "cpu_discarded", "15", "cpu_roce", "6", "cpu_tunnelled", "7", "cpu_not_roce", "8", "cpu_malformed", "9",
+		"cpu_copied", "3", "cpu_ring_full", "4", "cpu_policed", "13", "cpu_unfollowed", "14", "cpu_samples_full", "16", "cpu_discarded", "15", "cpu_roce", "6", "cpu_tunnelled", "7", "cpu_not_roce", "8", "cpu_malformed", "9",
 		"cpu_queue_full", "10", "cpu_new_flows", "11", "cpu_flows", "12", "flows_without_entry", "5")
 	for _, port := range []string{"Ethernet0", "Ethernet4"} {
 		s.write("COUNTERS_DB", "SLUICE_PORT_STATS", port, "rx_packets", "1", "rx_bytes", "2", "tx_packets", "3", "tx_bytes", "4")
