@@ -134,37 +134,49 @@ func TestTemplatesComeAgainOverDTLS(t *testing.T) {
 	})
 }
 
-// TestLastRecordsReachSlowDTLSCollectors: the end of a session waits until a collector that
-// was without a CPU for a while has read what came before it. A DTLS library hands out the
+// TestLastRecordsReachSlowDTLSCollectors: a session ends, also to be renewed, once a collector that
+// was without a CPU for a while has read what came before. A DTLS library hands out the
 // last datagram or the end, whichever it picks where both are there: so there are eight.
 //
 //conformance:draft-lin/encryption
 func TestLastRecordsReachSlowDTLSCollectors(t *testing.T) {
-	var collectors []*ipfixtest.Collector
-	var c ipfix.Config
-	for i := range 8 {
-		to := ipfix.Collector{Name: strconv.Itoa(i), Transport: ipfix.DTLS}
-		security := secure(t, &to)
-		collectors = append(collectors, ipfixtest.Listen(t, "dtls", "127.0.0.1:0", security))
-		to.Address = collectors[i].Addr
-		c.Collectors = append(c.Collectors, to)
-	}
-	e, stop := start(t, c)
-	for i, collector := range collectors {
-		collector.Wait(t, "statistics", func(s []*ipfixtest.Decoder) bool { return len(s) > 0 && len(s[0].Options) >= 12 })
-		if s := e.Stats()[i]; !s.Connected {
-			t.Fatalf("%+v", s)
-		}
-		collector.Pause()
-		time.AfterFunc(300*time.Millisecond, collector.Resume)
-	}
-	const n = 40 // a few datagrams
-	e.Export(numbered(n))
-	stop()
-	for i, collector := range collectors {
-		if got := len(collector.WaitRecords(t, n)); got != n {
-			t.Errorf("collector %d: %d records, want %d", i, got, n)
-		}
+	for name, tt := range map[string]struct {
+		refresh time.Duration
+		away    time.Duration // of the collectors, from before the end of the session
+	}{
+		"end":     {time.Hour, 300 * time.Millisecond},
+		"renewal": {500 * time.Millisecond, 800 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var collectors []*ipfixtest.Collector
+			c := ipfix.Config{Refresh: tt.refresh}
+			for i := range 8 {
+				to := ipfix.Collector{Name: strconv.Itoa(i), Transport: ipfix.DTLS}
+				security := secure(t, &to)
+				collectors = append(collectors, ipfixtest.Listen(t, "dtls", "127.0.0.1:0", security))
+				to.Address = collectors[i].Addr
+				c.Collectors = append(c.Collectors, to)
+			}
+			e, stop := start(t, c)
+			for i, collector := range collectors {
+				collector.Wait(t, "statistics", func(s []*ipfixtest.Decoder) bool { return len(s) > 0 && len(s[0].Options) >= 12 })
+				if s := e.Stats()[i]; !s.Connected {
+					t.Fatalf("%+v", s)
+				}
+				collector.Pause()
+				time.AfterFunc(tt.away, collector.Resume)
+			}
+			const n = 40 // a few datagrams
+			e.Export(numbered(n))
+			if name == "end" {
+				stop()
+			}
+			for i, collector := range collectors {
+				if got := len(collector.WaitRecords(t, n)); got != n {
+					t.Errorf("collector %d: %d records, want %d", i, got, n)
+				}
+			}
+		})
 	}
 }
 

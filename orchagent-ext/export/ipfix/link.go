@@ -79,7 +79,7 @@ func (l *link) loop(ctx context.Context) error {
 		}
 		if now := time.Now(); l.due(now) {
 			if l.to.Transport == DTLS && !now.Before(l.refresh) {
-				return cmp.Or(l.ended(l.config.Linger), errRenew)
+				return cmp.Or(l.ended(inFlight), errRenew) // records wait in the queue
 			}
 			again := !l.to.Transport.stream() // what may not have arrived
 			if again {

@@ -102,7 +102,7 @@ func NewSession(config, names, labels string) (*Session, error) {
 var (
 	errNames      = errors.New("each object needs one name and one id")
 	errShort      = errors.New("it is cut")
-	errVersion    = errors.New("it is another version of IPFIX")
+	errVersion    = errors.New("not IPFIX")
 	errNoTemplate = errors.New("there is no template")
 	errTemplate   = errors.New("its number is reserved, or it is too large")
 	errVariable   = errors.New("a field has a variable length")
@@ -116,7 +116,7 @@ func (s *Session) messages(b []byte, take func(id uint16, body []byte) error) er
 		}
 		length := int(binary.BigEndian.Uint16(b[2:]))
 		if v := binary.BigEndian.Uint16(b); v != ipfixVersion {
-			return fmt.Errorf("version %d, and %d is known: %w", v, ipfixVersion, errVersion)
+			return fmt.Errorf("version %d: %w, whose version is %d", v, errVersion, ipfixVersion)
 		}
 		if length < ipfixHeader || length > len(b) {
 			return errShort
