@@ -223,7 +223,7 @@ rdma-lab: build ## put RDMA stacks of others at the ends of a fabric, as root: g
 	@make -s deps DEPS='qemu-system-x86 redis-server iproute2 xz-utils'
 	go run -trimpath -buildvcs=false ./tests/rdma
 
-kernels: build ## run the software switch's tests and each feature with the kernels of Debian's suites, as root: guests without KVM (an hour or so); writes build/kernels/report.json
+kernels: build ## run the software switch's tests and each feature with the kernels of Debian's suites, as root: guests without KVM (some 20 minutes); writes build/kernels/report.json
 	@make -s deps DEPS='qemu-system-x86 redis-server iproute2 xz-utils $(TO_BUILD)'
 	go run -trimpath -buildvcs=false ./tests/kernels
 

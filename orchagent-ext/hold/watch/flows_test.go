@@ -110,6 +110,40 @@ func TestFlowsAreRaisedForTheirOwnQueue(t *testing.T) {
 	}
 }
 
+// A queue that grows will have more until the next reading: its flows are judged by the middle of that
+// time, within the buffer's room.
+func TestFlowsAreJudgedByTheMiddleOfAnInterval(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before, octets, room uint64
+		named                bool
+		want                 uint64 // octets of the flow
+	}{
+		"it grows past the mark":       {high * 6 / 10, high * 9 / 10, 0, true, high * 105 / 100},
+		"it stays below the mark":      {high * 9 / 10, high * 9 / 10, 0, false, high * 9 / 10},
+		"it shrinks to below the mark": {high * 99 / 100, high * 9 / 10, 0, false, high * 9 / 10},
+		"the buffer ends there":        {high * 6 / 10, high * 9 / 10, high * 9 / 10, false, high * 9 / 10},
+	} {
+		f := watched(t)
+		c := *f.settings.Load().Config
+		c.Room = map[sai.ObjectID]uint64{first: tt.room}
+		f.Configure(&c)
+		named := false
+		for i, octets := range []uint64{tt.before, tt.before, tt.before, tt.octets} {
+			var samples []packetio.Pair
+			for range 40 {
+				samples = append(samples, packet(0x11, 0))
+			}
+			for _, e := range f.interval(int64(i+1)*1e7, samples, full(first, octets, uint64(i)*200)) {
+				named = named || e.Mark == sai.MarkHigh
+			}
+		}
+		state, err := f.GetFlow(first, 1)
+		if named != tt.named || state.Octets != tt.want || err != nil {
+			t.Errorf("%s: named %v, %d octets: want %v, %d: %v", name, named, state.Octets, tt.named, tt.want, err)
+		}
+	}
+}
+
 // What leaves a queue is shared out among its flows: half for each of two that are sampled alike.
 // Packets of TCP, which no sample shows, have their part by the queue's own counters.
 func TestOctetsThatLeftAreSharedOut(t *testing.T) {

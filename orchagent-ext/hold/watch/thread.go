@@ -85,6 +85,7 @@ type queue struct {
 	sampled.Queue[*flow]
 	read reading // the last one; at 0: this is the first
 	took int64   // ns between that and the one before
+	rise uint64  // octets by which it grew between the two
 	of   map[*flow]struct{}
 
 	blind bool // the last reading had no depth
@@ -294,7 +295,7 @@ func (t *thread) depth(r *reading) {
 		q.Arrived(came / float64(t.config.Rate))
 	}
 	q.blind = false
-	q.Depth(r.Octets)
+	q.Depth(t.middle(q, r))
 	for f := range q.of {
 		share := q.Share(f)
 		f.before, f.left = f.left, f.left+share*left
@@ -310,6 +311,17 @@ func (t *thread) depth(r *reading) {
 	q.Decay()
 }
 
+// middle returns the octets that a queue has in the middle of the interval that begins with a reading, where it
+// grows as in the one before: its flows are judged by them until the next reading, and a queue that
+// overflows at twice its rate grows by half of a mark meanwhile.
+func (t *thread) middle(q *queue, r *reading) uint64 {
+	octets := r.Octets + q.rise/2
+	if room := t.config.Room[r.queue]; room != 0 {
+		octets = min(octets, max(room, r.Octets))
+	}
+	return octets
+}
+
 // since returns the octets that left a queue and those that came since the last reading, and the
 // packets that it dropped, and takes the reading. After a counter went backwards they are 0 once.
 func (q *queue) since(r *reading) (left, came, dropped float64) {
@@ -321,7 +333,10 @@ func (q *queue) since(r *reading) (left, came, dropped float64) {
 			came += left / float64(packets) * dropped
 		}
 	}
-	q.took = r.at - last.at
+	q.took, q.rise = r.at-last.at, 0
+	if last.at != 0 && !q.blind && r.Octets > last.Octets {
+		q.rise = r.Octets - last.Octets
+	}
 	q.read = *r
 	return left, came, dropped
 }
