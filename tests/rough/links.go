@@ -85,7 +85,7 @@ func links(ctx context.Context, st *stage) (r *result, err error) {
 
 // endless is flows that never pause, of which every packet is sampled: each keeps the path that the
 // hash has for it, and counts as one that waits. Where the machine made them pause, so that all were
-// placed before one was counted, they are sent again.
+// placed before one was counted, they are sent again; one that was late or hasty counts all the same.
 func endless(ctx context.Context, st *stage) (r *result, err error) {
 	const tries = 5
 	for range tries {
@@ -94,7 +94,7 @@ func endless(ctx context.Context, st *stage) (r *result, err error) {
 			return nil, err
 		}
 		r.Waiting, r.bars = l.waited, []bar{inOrder, patient, waits}
-		if *r.Waiting > 0 || *r.PausedMS < float64(idleAfter.Milliseconds()) {
+		if *r.Waiting > 0 || *r.Reordered > 0 || *r.Hasty > 0 || *r.PausedMS < float64(idleAfter.Milliseconds()) {
 			break
 		}
 		fmt.Fprintf(os.Stderr, "rough: endless: the machine made a flow pause for %.0f ms\n", *r.PausedMS)
