@@ -128,33 +128,29 @@ func (l *lab) sources(ctx context.Context, t transfer, pairs []queuePair) error 
 	if t.four {
 		src, dst = fabric.HostA4.Addr(), fabric.HostB4.Addr()
 	}
-	right := 0
-	for _, q := range pairs {
-		want := fmt.Sprint(q.a)
-		if t.silent {
-			want = "" // no packet has it
+	// All rows are awaited together: while one is awaited alone, those of flows that have ended go.
+	right := map[queuePair]bool{}
+	err := l.until(ctx, func() (bool, error) {
+		for _, q := range pairs {
+			want := fmt.Sprint(q.a)
+			if t.silent {
+				want = "" // no packet has it
+			}
+			row, err := l.leaf.Row(ctx, "SLUICE_FLOW", fmt.Sprintf("%s,%s,%06x", src, dst, q.b))
+			if err != nil {
+				return false, err
+			}
+			if row != nil && row["src_qp"] == want {
+				right[q] = true
+			}
 		}
-		got, err := l.sourceOf(ctx, fmt.Sprintf("%s,%s,%06x", src, dst, q.b), want)
-		if err != nil {
-			return err
-		}
-		if got == want {
-			right++
-		}
-	}
-	l.report.judge(t.name+": source queue pairs that are right", len(pairs), right)
-	return nil
-}
-
-// sourceOf waits until the row of a flow has a source queue pair, and returns the one that it has
-// in the end.
-func (l *lab) sourceOf(ctx context.Context, key, want string) (got string, err error) {
-	err = l.until(ctx, func() (bool, error) {
-		row, err := l.leaf.Row(ctx, "SLUICE_FLOW", key)
-		got = row["src_qp"]
-		return row != nil && got == want, err
+		return len(right) == len(pairs), nil
 	})
-	return got, err
+	if err != nil {
+		return err
+	}
+	l.report.judge(t.name+": source queue pairs that are right", len(pairs), len(right))
+	return nil
 }
 
 // labelsWritten is the counter of the leaf.
