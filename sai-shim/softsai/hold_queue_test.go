@@ -119,9 +119,20 @@ func TestHoldQueuesGoFirst(t *testing.T) {
 // A hold queue that is full refuses packets, counts them, and keeps what it has; holds that
 // find no room are refused.
 func TestHoldQueueIsFull(t *testing.T) {
+	for name, keys := range map[string]string{
+		"keys": "SLUICE_HOLD_BYTES=65536 SLUICE_HOLDS=2", "former keys": "SLUICE_LANE_BYTES=65536 SLUICE_LANES=2",
+		"both, of which the former count less": "SLUICE_LANE_BYTES=131072 SLUICE_HOLD_BYTES=65536 SLUICE_LANES=5 SLUICE_HOLDS=2",
+	} {
+		t.Run(name, func(t *testing.T) { holdQueueIsFull(t, keys) })
+	}
+}
+
+// holdQueueIsFull has keys that give room for two holds of 65536 octets.
+func holdQueueIsFull(t *testing.T, keys string) {
+	t.Helper()
 	l := newLine(t)
 	d := startDriver(t)
-	d.do(fastQueues + "SLUICE_HOLD_BYTES=65536 SLUICE_HOLDS=2")
+	d.do(fastQueues + keys)
 	out, m, frame := portID(t, "out"), match(holdLabel, 5, hostA, hostB), labelled(5, 7, 26)
 	fits := 65536 / len(frame)
 	d.hold(out, m, time.Minute, 0)
