@@ -132,7 +132,7 @@ func holdQueueIsFull(t *testing.T, keys string) {
 	t.Helper()
 	l := newLine(t)
 	d := startDriver(t)
-	d.do(fastQueues + keys)
+	d.do("%s", fastQueues+keys)
 	out, m, frame := portID(t, "out"), match(holdLabel, 5, hostA, hostB), labelled(5, 7, 26)
 	fits := 65536 / len(frame)
 	d.hold(out, m, time.Minute, 0)
