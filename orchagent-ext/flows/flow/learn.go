@@ -105,9 +105,10 @@ var votesNeeded = [...]uint8{9, 96, 192}
 // are in step the PSN is ambiguous. The request
 // must have been sent since the vote before, so that each vote is worth a round
 // trip, and be of the kind that is answered. Three such answers in a row that
-// agree are taken as proof, or nine where only a sample of the requests passes. One that
-// contradicts makes both connections wait for more; after a proof it ends
-// learning by answers for both.
+// agree are taken as proof, or nine where only a sample of the requests passes. Those between
+// them to requests that did not pass here yet, such as the end of a burst of which the first
+// packets did, are no evidence. One that contradicts makes both connections wait for more;
+// after a proof it ends learning by answers for both.
 //
 // Connections are found by their newest PSN in lists of 1024 PSNs, so that an
 // answer costs three short walks.
@@ -284,15 +285,19 @@ func (l *learner) answered(k *Key, n uint32, kind uint8, psn uint32) {
 		}
 		q.tries = patience
 	}
-	asked, weight := l.candidate(k, kind, psn)
+	asked, ok := l.candidate(k, psn)
+	p, weight := &l.pairs[asked], uint8(0)
+	if ok {
+		weight = p.weight(kind, psn)
+	}
 	if weight == 0 {
 		l.stats.Ambiguous++
-		if q.peer != 0 {
+		unseen := ok && q.peer == asked+1 && after(psn, p.high)
+		if q.peer != 0 && !unseen {
 			l.pairs[q.peer-1].votes = 0
 		}
 		return
 	}
-	p := &l.pairs[asked]
 	if p.peer == 0 && q.peer == 0 {
 		p.peer, q.peer = n+1, asked+1
 	}
@@ -357,8 +362,8 @@ func (l *learner) withdraw(n uint32) {
 }
 
 // candidate returns the only connection that an answer with this key and PSN can be an
-// answer to, and its weight as evidence; 0: there is no such connection, or several.
-func (l *learner) candidate(k *Key, kind uint8, psn uint32) (only uint32, weight uint8) {
+// answer to; ok is false where there is no such connection, or several.
+func (l *learner) candidate(k *Key, psn uint32) (only uint32, ok bool) {
 	src, dst := k.Session()
 	addresses, bucket := l.addresses(dst, src), psn>>bucketBits
 	near, possible, others := 0, 0, 0
@@ -370,7 +375,7 @@ func (l *learner) candidate(k *Key, kind uint8, psn uint32) (only uint32, weight
 				continue
 			}
 			if near++; near > maxNear {
-				return 0, 0
+				return 0, false
 			}
 			switch {
 			case p.from != None && a.srcQP != k.DestQP: // another queue pair's
@@ -379,16 +384,13 @@ func (l *learner) candidate(k *Key, kind uint8, psn uint32) (only uint32, weight
 				}
 			case p.steady < wholeRun || (psn-p.high)&0xffffff-skew >= 1<<23-skew:
 				if possible++; possible > 1 {
-					return 0, 0 // the lists are long where all queue pairs begin at PSN 0
+					return 0, false // the lists are long where all queue pairs begin at PSN 0
 				}
 				only = i - 1
 			}
 		}
 	}
-	if possible == 0 && others != 1 {
-		return 0, 0
-	}
-	return only, l.pairs[only].weight(kind, psn)
+	return only, possible == 1 || others == 1
 }
 
 // weight returns how much evidence an answer to a kind of request, with this PSN, is; 0 if it

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/wire/roce"
 )
 
@@ -20,6 +21,8 @@ type paced struct {
 	rttMs   float64
 	samples [2]int  // the table sees one of so many requests, and of so many answers
 	seconds float64 // that it lasts
+	first   bool    // besides samples, all requests come within the rate first, and all answers
+	window  int     // packets that are sent at once, when those before are answered; 0: steadily
 	skewed  bool    // an answer may pass before the request that it answers
 	seed    uint64
 }
@@ -32,6 +35,9 @@ type timed struct {
 	psn        uint32
 }
 
+// first is what a switch sends to the CPU besides samples.
+var first = clock.Rate{PerSecond: 2000, Burst: 256}
+
 // run returns after how many seconds each connection was known, -1: never, and fails at the
 // first wrong pair.
 func (s paced) run(t *testing.T) (known []float64) {
@@ -41,9 +47,13 @@ func (s paced) run(t *testing.T) (known []float64) {
 	for i, rate := range s.rates {
 		for n := range uint32(rate * s.seconds) {
 			at := int64((float64(n) + rng.Float64()/2) / rate * 1e9)
+			arrives := at + int64(s.rttMs*1e6)
+			if s.window > 0 { // a queue of the slower link paces the answers
+				at -= int64(float64(n%uint32(s.window)) * (1e9/rate - 20e3))
+			}
 			all = append(all, timed{at, false, i, s.start*uint32(i) + n})
 			if (n+1)%uint32(s.every) == 0 {
-				at += int64(s.rttMs * 1e6)
+				at = arrives
 				if s.skewed {
 					at -= int64(rng.Float64() * s.rttMs * 1.2e6)
 				}
@@ -54,6 +64,7 @@ func (s paced) run(t *testing.T) (known []float64) {
 	}
 	slices.SortStableFunc(all, func(a, b timed) int { return int(a.ns - b.ns) })
 	table := NewTable(Config{Capacity: 64})
+	var requests, answers clock.Bucket
 	for _, p := range all {
 		src, dst, h, rest := uint16(1), uint16(2), roce.BTH{Opcode: roce.RCSendMiddle, DestQP: 5000 + uint32(p.connection), PSN: p.psn & 0xffffff}, []byte(nil)
 		sample := s.samples[0]
@@ -61,7 +72,11 @@ func (s paced) run(t *testing.T) (known []float64) {
 			src, dst, sample = 2, 1, s.samples[1]
 			h.Opcode, h.DestQP, rest = roce.RCAck, 100+uint32(p.connection), roce.AETH{}.Append(nil)
 		}
-		if rng.IntN(sample) != 0 {
+		whole := &requests
+		if p.answer {
+			whole = &answers
+		}
+		if seen := s.first && whole.Take(first, 1, p.ns) == 1; !seen && rng.IntN(sample) != 0 {
 			continue
 		}
 		observe(t, table, frame(t, src, dst, h, rest), p.ns)
@@ -98,6 +113,8 @@ func TestFewAnswersAreEnough(t *testing.T) {
 		{"two 300 PSNs apart", paced{rates: []float64{1500, 1500}, start: 300, every: 16, rttMs: 20, samples: all}, 1},
 		{"a sample of one", paced{rates: []float64{20000}, every: 16, rttMs: .1, samples: sampled}, 1},
 		{"a sample of two far apart", paced{rates: []float64{20000, 20000}, start: 1 << 20, every: 16, rttMs: .1, samples: sampled}, 1},
+		{"four in bursts, of which the end is not seen", paced{rates: slices.Repeat([]float64{568}, 4), start: 1 << 20, every: 4, rttMs: 1, samples: sampled, first: true, window: 64}, 1},
+		{"sixteen that are seen in part", paced{rates: slices.Repeat([]float64{625}, 16), start: 1<<20 - 5000, every: 16, rttMs: 1, samples: sampled, first: true}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for seed := range uint64(5) {
@@ -123,6 +140,8 @@ func TestLockstepIsNeverGuessed(t *testing.T) {
 				s.rates = append(s.rates, 3000+10*float64(i*(seed%4)))
 			}
 			t.Run(fmt.Sprint(samples, seed), func(t *testing.T) { s.run(t) })
+			s.first, s.window = true, []int{0, 16, 64, 256}[seed%4]
+			t.Run(fmt.Sprint(samples, seed, "first"), func(t *testing.T) { s.run(t) })
 		}
 	}
 }
