@@ -70,7 +70,7 @@ func (l *lab) adviseBy(ctx context.Context, cm bool) (a *advice, err error) {
 		return nil, err
 	}
 	a, err = p.judge(ctx)
-	return a, errors.Join(err, stop())
+	return a, stop(err)
 }
 
 // advising has the spine advise senders of the flows to guest B.

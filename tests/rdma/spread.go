@@ -99,11 +99,12 @@ func (l *lab) spreadBy(ctx context.Context, p paths) (worst float64, err error) 
 		return 0, err
 	}
 	worst, err = l.settle(ctx, p.moves != "")
-	return worst, errors.Join(err, end())
+	return worst, end(err)
 }
 
-// pour starts a transfer that goes on until stop is called.
-func (l *lab) pour(ctx context.Context, t transfer) (stop func() error, err error) {
+// pour starts a transfer that goes on until stop is called, which takes the error of what looked at
+// it, and adds what the programs said if there is one, or if one has ended by itself.
+func (l *lab) pour(ctx context.Context, t transfer) (stop func(error) error, err error) {
 	client, err := l.serve(ctx, t)
 	if err != nil {
 		return nil, err
@@ -111,14 +112,26 @@ func (l *lab) pour(ctx context.Context, t transfer) (stop func() error, err erro
 	if _, err := l.a.Run(ctx, "%s >/tmp/client 2>&1 &", client); err != nil {
 		return nil, err
 	}
-	return func() error {
-		var errs []error
-		for _, e := range []*end{l.a, l.b} {
+	return func(failed error) error {
+		errs := []error{failed}
+		tell := "pidof " + t.program + " >/dev/null ||"
+		if failed != nil {
+			tell = "/usr/bin/rdma res show qp;"
+		}
+		sides := map[string]*end{"client": l.a, "server": l.b}
+		for side, e := range sides {
+			out, err := e.Run(ctx, "{ %s cat /tmp/%s; } 2>&1", tell, side)
+			if out != "" {
+				err = errors.Join(err, fmt.Errorf("the %s of %s said: %s", side, t.program, out))
+			}
+			errs = append(errs, err)
+		}
+		for _, e := range sides {
 			_, err := e.Run(ctx, "killall -9 %s; while pidof %s >/dev/null; do sleep 0.1; done", t.program, t.program)
 			errs = append(errs, err)
 		}
 		return errors.Join(errs...)
-	}, err
+	}, nil
 }
 
 // settle returns worst ÷ mean of a window of packets. Where flows are placed it waits for a window
