@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +32,8 @@ type lab struct {
 	bin     string
 	folder  string // for databases; it is removed
 	out     string
-	started int // sites
+	started int                 // sites
+	bare    []*fabric.Interface // ports that have the queues of a switch
 }
 
 // newLab boots the guests. Close it in the end, after an error, too.
@@ -56,6 +59,9 @@ func newLab(ctx context.Context, bin, out string, timeout time.Duration) (l *lab
 			return l, err
 		}
 	}
+	if err := buffer(true, append(l.ports(), l.A, l.B)...); err != nil {
+		return l, err
+	}
 	began = time.Now()
 	if l.a, err = attachGuest(l.A, fabric.HostA, fabric.HostA4, i, out); err != nil {
 		return l, err
@@ -75,13 +81,22 @@ func newLab(ctx context.Context, bin, out string, timeout time.Duration) (l *lab
 	return l, nil
 }
 
+// ports are those of leaf and spine.
+func (l *lab) ports() []*fabric.Interface {
+	all := []*fabric.Interface{l.LeafA, l.SpineB}
+	for _, u := range l.Uplinks {
+		all = append(all, u, u.Peer())
+	}
+	return all
+}
+
 // startLeaf starts sluiced at the leaf: port 0 is to a host, the others are of the fabric.
 func (l *lab) startLeaf(ctx context.Context, profile ...string) (err error) {
 	roles := map[*fabric.Interface]string{l.LeafA: "edge"}
 	for _, u := range l.Uplinks {
 		roles[u] = "fabric"
 	}
-	l.leaf, err = site.Start(ctx, l.Leaf, l.files("leaf"), roles, profile...)
+	l.leaf, err = l.start(ctx, l.Leaf, "leaf", roles, profile)
 	return err
 }
 
@@ -91,8 +106,20 @@ func (l *lab) startSpine(ctx context.Context, profile ...string) (err error) {
 	for _, u := range l.Uplinks {
 		roles[u.Peer()] = "fabric"
 	}
-	l.spine, err = site.Start(ctx, l.Spine, l.files("spine"), roles, profile...)
+	l.spine, err = l.start(ctx, l.Spine, "spine", roles, profile)
 	return err
+}
+
+// start starts sluiced at a switch. Its ports keep the queues of the lab, unless the profile has some.
+func (l *lab) start(ctx context.Context, n *fabric.Node, name string, roles map[*fabric.Interface]string, profile []string) (*site.Site, error) {
+	if len(profile) > 0 && strings.HasPrefix(profile[0], "SLUICE_QUEUES=") {
+		ports := slices.Collect(maps.Keys(roles))
+		l.bare = append(l.bare, ports...)
+		if err := buffer(false, ports...); err != nil {
+			return nil, err
+		}
+	}
+	return site.Start(ctx, n, l.files(name), roles, profile...)
 }
 
 func (l *lab) files(name string) site.Files {
@@ -108,6 +135,8 @@ func (l *lab) stop() (err error) {
 			*s = nil
 		}
 	}
+	err = errors.Join(err, buffer(true, l.bare...))
+	l.bare = nil
 	return err
 }
 

@@ -35,7 +35,7 @@ func attachGuest(host *fabric.Interface, addr, addr4 netip.Prefix, i guest.Image
 		// Frames for the guest pass this host.
 		"address flush dev " + host.Name,
 		"link set " + host.Name + " down", "link set " + host.Name + " address 02:ff:ff:ff:ff:01", "link set " + host.Name + " up",
-		"tuntap add tap0 mode tap", "link set tap0 mtu 9100 txqueuelen 16384", "link set tap0 up",
+		"tuntap add tap0 mode tap", "link set tap0 mtu 9100 txqueuelen " + fmt.Sprint(room), "link set tap0 up",
 		"link add name br0 type bridge", // mcast_snooping is off: there is no querier
 		"link set br0 type bridge mcast_snooping 0 ageing_time 0",
 		"link set " + host.Name + " master br0", "link set tap0 master br0", "link set br0 up",
@@ -85,3 +85,24 @@ func (e *end) configure(ctx context.Context) error {
 
 // gateway4 is the router's IPv4 address of the guest's prefix.
 func (e *end) gateway4() netip.Addr { return e.addr4.Masked().Addr().Next() }
+
+// room are the packets that wait at a port without queues of a switch: more than queue pairs have
+// under way.
+const room = 16384
+
+// buffer gives ports a queue each, or takes it where a switch is to have its own. The other end of a
+// veth takes 256 packets at once: more than that wait in a queue (Linux 6.16), and are dropped where
+// there is none.
+func buffer(on bool, ports ...*fabric.Interface) error {
+	for _, p := range ports {
+		args := []string{"-n", p.Node.Namespace, "qdisc", "del", "dev", p.Name, "root"}
+		if on {
+			args = []string{"-n", p.Node.Namespace, "qdisc", "replace", "dev", p.Name, "root", "pfifo", "limit", fmt.Sprint(room)}
+		}
+		cmd := exec.Command("tc", args...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", cmd, err, out)
+		}
+	}
+	return nil
+}

@@ -102,8 +102,8 @@ func (l *lab) spreadBy(ctx context.Context, p paths) (worst float64, err error) 
 	return worst, end(err)
 }
 
-// pour starts a transfer that goes on until stop is called, which takes the error of what looked at
-// it, and adds what the programs said if there is one, or if one has ended by itself.
+// pour starts a transfer that goes on until stop is called. stop adds the programs' output to the error
+// by which the transfer failed, and fails itself if one of them has ended before.
 func (l *lab) pour(ctx context.Context, t transfer) (stop func(error) error, err error) {
 	client, err := l.serve(ctx, t)
 	if err != nil {
