@@ -65,7 +65,7 @@ func (l *lab) adviseBy(ctx context.Context, cm bool) (a *advice, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	stop, err := l.pour(ctx, transfer{program: "ib_write_bw", args: fmt.Sprintf("-q %d -n 5000000 -t 16 -s 4096", advisedPairs), cm: cm, four: cm})
+	stop, err := l.pour(ctx, transfer{program: "ib_write_bw", pairs: advisedPairs, args: "-n 5000000 -t 16 -s 4096", cm: cm, four: cm})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"sluice/orchagent-ext/testbed/fabric"
+	"sluice/tests/site"
 )
 
 const (
@@ -49,6 +50,7 @@ func hold(ctx context.Context, l *lab) error {
 			l.report.holds("hold, none: packets that the queue dropped", lost.Drops > 0, "> 0", lost.Drops)
 			continue
 		}
+		fmt.Printf("  pfcm: at most %s µs from a mark to the message, %s µs from the message to the hold\n", lost.ReactionMicros, lost.EnforceMicros)
 		l.report.holds("hold, pfcm: flows that the leaf held", flows > 0, "> 0", flows)
 		l.report.judge("hold, pfcm: packets that the queue dropped", 0, lost.Drops)
 		l.report.judge("hold, pfcm: NAKs that the adapter received", 0, lost.NAKs)
@@ -84,7 +86,7 @@ func (l *lab) overflow(ctx context.Context, pfcm bool) (lost *losses, flows int,
 	if err != nil {
 		return nil, 0, err
 	}
-	if _, err := l.play(ctx, transfer{name: "hold", program: "ib_write_bw", args: fmt.Sprintf("-q %d %s", heldPairs, held)}); err != nil {
+	if _, err := l.play(ctx, transfer{name: "hold", program: "ib_write_bw", pairs: heldPairs, args: held}); err != nil {
 		return nil, 0, err
 	}
 	after, err := l.SpineB.Queue()
@@ -100,5 +102,20 @@ func (l *lab) overflow(ctx context.Context, pfcm bool) (lost *losses, flows int,
 			return flows > 0, err
 		})
 	}
-	return &losses{Drops: int(after.Dropped - before.Dropped), NAKs: adapter["rcvd_seq_err"], Retries: adapter["completer_retry_err"]}, flows, err
+	lost = &losses{Drops: int(after.Dropped - before.Dropped), NAKs: adapter["rcvd_seq_err"], Retries: adapter["completer_retry_err"]}
+	if pfcm {
+		for s, longest := range map[*site.Site]struct {
+			field string
+			to    *string
+		}{l.spine: {"reaction_us_max", &lost.ReactionMicros}, l.leaf: {"enforce_us_max", &lost.EnforceMicros}} {
+			all, readErr := s.Counters.Read(ctx, "SLUICE_NOTIFY_STATS")
+			for _, r := range all {
+				if r.Key == "pfcm" {
+					*longest.to = r.Fields[longest.field]
+				}
+			}
+			err = errors.Join(err, readErr)
+		}
+	}
+	return lost, flows, err
 }

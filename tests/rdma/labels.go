@@ -44,7 +44,7 @@ var transfers = []transfer{
 	{name: "rping", program: "rping", args: "-C 20", cm: true},
 	{name: "RC write, IPv4", program: "ib_write_bw", args: "-n 100 -t 16 -s 4096", four: true},
 	{name: "RC write by RDMA-CM, IPv4", program: "ib_write_bw", args: "-n 100 -t 16 -s 4096", cm: true, four: true},
-	{name: "RC write, 16 queue pairs", program: "ib_write_bw", args: "-q 16 -n 40 -t 8 -s 4096"},
+	{name: "RC write, 16 queue pairs", program: "ib_write_bw", pairs: 16, args: "-n 40 -t 8 -s 4096"},
 }
 
 // labels runs every kind of transfer through a leaf that labels, and sees all packets.

@@ -48,6 +48,11 @@ type losses struct {
 	Drops   int `json:"drops"`   // packets, by the port's queue
 	NAKs    int `json:"naks"`    // of the receiver's adapter, for a gap in the sequence
 	Retries int `json:"retries"` // of the sender's adapter
+
+	// The longest times, as sluiced measured them: from a mark passed to the message sent, and from
+	// there to the flow held. "" without holds.
+	ReactionMicros string `json:"reaction_us_max,omitempty"`
+	EnforceMicros  string `json:"enforce_us_max,omitempty"`
 }
 
 // judge adds a check that got is what was expected.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -94,7 +95,7 @@ func (l *lab) spreadBy(ctx context.Context, p paths) (worst float64, err error) 
 			return 0, err
 		}
 	}
-	end, err := l.pour(ctx, transfer{program: "ib_write_bw", args: fmt.Sprintf("-q %d -n 5000000 -t 16 -s %s", spreadPairs, spreadSize)})
+	end, err := l.pour(ctx, transfer{program: "ib_write_bw", pairs: spreadPairs, args: "-n 5000000 -t 16 -s " + spreadSize})
 	if err != nil {
 		return 0, err
 	}
@@ -105,12 +106,22 @@ func (l *lab) spreadBy(ctx context.Context, p paths) (worst float64, err error) 
 // pour starts a transfer that goes on until stop is called. stop adds the programs' output to the error
 // by which the transfer failed, and fails itself if one of them has ended before.
 func (l *lab) pour(ctx context.Context, t transfer) (stop func(error) error, err error) {
-	client, err := l.serve(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := l.a.Run(ctx, "%s >/tmp/client 2>&1 &", client); err != nil {
-		return nil, err
+	for range attempts {
+		client, err := l.serve(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		connections := t.pairs
+		if t.cm {
+			connections++ // by which it sets up the others
+		}
+		said, err := l.a.Run(ctx, "%s >/tmp/client 2>&1 & while pidof %s >/dev/null && [ $(/usr/bin/rdma res show qp | grep -c 'type RC state RTS') -lt %d ]; do sleep 0.1; done; cat /tmp/client", client, t.program, connections)
+		if err != nil {
+			return nil, err
+		}
+		if !strings.Contains(said, rejected) {
+			break
+		}
 	}
 	return func(failed error) error {
 		errs := []error{failed}

@@ -15,14 +15,20 @@ type transfer struct {
 	name    string
 	program string
 	args    string // of both
+	pairs   int    // queue pairs; 0: one
 	cm      bool   // set up by RDMA-CM, else by TCP
 	four    bool   // over IPv4, else IPv6
 	silent  bool   // the receiver sends no answers: source queue pairs stay unknown
 }
 
-// timeout is that of queue pairs: 4.096 µs << 21 is 9 seconds. The timers of soft-RoCE go off early
-// on a busy machine, and each would send packets again.
-const timeout = "-u 21"
+// options are those of every perftest. 4.096 µs << 21 is 9 seconds, the timeout of queue pairs: the
+// timers of soft-RoCE go off early on a busy machine, and each would send packets again. Without -F
+// a clock that it finds uneven is an error.
+const options = "-u 21 -F"
+
+// rejected is what a client says whose server does not listen yet for the second connection of
+// RDMA-CM: perftest does not wait. Such a transfer is begun again.
+const rejected, attempts = "RDMA_CM_EVENT_REJECTED", 5
 
 // gidIndex finds the guest's GID of an address family, as the index that programs take.
 func (e *end) gidIndex(ctx context.Context, four bool) (int, error) {
@@ -51,11 +57,16 @@ var queuePairLine = regexp.MustCompile(`(local|remote) address:.*QPN 0x([0-9a-f]
 
 // play runs a transfer and returns its queue pairs; that of rping is empty.
 func (l *lab) play(ctx context.Context, t transfer) (pairs []queuePair, err error) {
-	client, err := l.serve(ctx, t)
-	if err != nil {
-		return nil, err
+	var out string
+	for range attempts {
+		var client string
+		if client, err = l.serve(ctx, t); err != nil {
+			return nil, err
+		}
+		if out, err = l.a.Run(ctx, "%s", client); !strings.Contains(out, rejected) {
+			break
+		}
 	}
-	out, err := l.a.Run(ctx, "%s", client)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +86,7 @@ func (l *lab) play(ctx context.Context, t transfer) (pairs []queuePair, err erro
 		}
 	}
 	if len(local) != len(remote) || len(local) == 0 && t.program != "rping" {
-		return nil, fmt.Errorf("%s printed %d local queue pairs and %d remote ones: %s", client, len(local), len(remote), out)
+		return nil, fmt.Errorf("%s printed %d local queue pairs and %d remote ones: %s", t.program, len(local), len(remote), out)
 	}
 	for i := range local {
 		pairs = append(pairs, queuePair{local[i], remote[i]})
@@ -95,11 +106,11 @@ func (l *lab) serve(ctx context.Context, t transfer) (client string, err error) 
 			*side = fmt.Sprintf("%s -d rxe0 -x %d %s", t.program, gid, *side)
 		}
 	}
-	listens := "grep -q :4853 /proc/net/tcp /proc/net/tcp6" // 18515, perftest's
+	listens := "grep -q ':4853 .* 0A ' /proc/net/tcp /proc/net/tcp6" // 18515, perftest's, LISTEN
 	if t.cm {
 		listens = "/usr/bin/rdma res show cm_id | grep -q LISTEN"
 	}
-	_, err = l.b.Run(ctx, "%s >/tmp/server 2>&1 & until %s; do sleep 0.1; done", server, listens)
+	_, err = l.b.Run(ctx, "killall -9 %s 2>/dev/null; while pidof %s >/dev/null; do sleep 0.1; done; %s >/tmp/server 2>&1 & until %s; do sleep 0.1; done", t.program, t.program, server, listens)
 	return client, err
 }
 
@@ -111,9 +122,14 @@ func (t *transfer) commands(l *lab) (server, client string) {
 		return fmt.Sprintf("rping -s -a %s %s", to4, t.args), fmt.Sprintf("rping -c -a %s %s", to4, t.args)
 	case t.program == "rping":
 		return fmt.Sprintf("rping -s -a %s %s", to, t.args), fmt.Sprintf("rping -c -a %s %s", to, t.args)
-	case t.cm:
-		return "-R " + timeout + " " + t.args, fmt.Sprintf("-R %s %s %s", timeout, t.args, to4)
 	}
-	// What the ends exchange to set up queue pairs goes over IPv4 in any case.
-	return timeout + " " + t.args, fmt.Sprintf("%s %s %s", timeout, t.args, to4)
+	server = options + " " + t.args
+	if t.pairs != 0 {
+		server += fmt.Sprint(" -q ", t.pairs)
+	}
+	if t.cm {
+		server += " -R"
+	}
+	// All that the ends exchange to set up queue pairs goes over IPv4 in any case.
+	return server, fmt.Sprint(server, " ", to4)
 }
