@@ -111,12 +111,34 @@ func (db *DB) EnqueuedKeys(ctx context.Context, table, prefix string) ([]rows.Ro
 	return named, nil
 }
 
+// EnqueuedWaits reports whether the consumer of a table has yet to take a change of a row whose key
+// begins with a prefix.
+func (db *DB) EnqueuedWaits(ctx context.Context, table, prefix string) (bool, error) {
+	list, err := db.waiting(ctx, table)
+	for i := len(list) - 1; i >= 2; i -= 3 {
+		if strings.HasPrefix(list[i], prefix) {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// waiting returns the changes that wait at the consumer of a table: operation, fields and key of each,
+// the newest first.
+func (db *DB) waiting(ctx context.Context, table string) ([]string, error) {
+	list, err := db.client.LRange(ctx, table+opQueue, 0, -1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("read %s of %s at %s: %w", table+opQueue, db.Name, db.Address, err)
+	}
+	return list, nil
+}
+
 // overlay makes the changes that wait at the consumer of a table in a map of fields by the
 // names of rows.
 func (db *DB) overlay(ctx context.Context, table string, fields map[string]map[string]string) error {
-	list, err := db.client.LRange(ctx, table+opQueue, 0, -1).Result()
+	list, err := db.waiting(ctx, table)
 	if err != nil {
-		return fmt.Errorf("read %s of %s at %s: %w", table+opQueue, db.Name, db.Address, err)
+		return err
 	}
 	for i := len(list) - 1; i >= 2; i -= 3 { // the oldest one is the last
 		name := rows.Row{Table: table, Key: list[i]}.Name()

@@ -65,6 +65,11 @@ func TestEnqueueKeepsTheOrder(t *testing.T) {
 		if diff := cmp.Diff(s.keys, keys, cmpopts.EquateEmpty()); diff != "" || err != nil {
 			t.Errorf("%s: keys: %v %s", s.name, err, diff)
 		}
+		for prefix, want := range map[string]bool{"S:": !s.take, "T:": false} {
+			if waits, err := db.EnqueuedWaits(t.Context(), table, prefix); waits != want || err != nil {
+				t.Errorf("%s: changes of %s wait: %v %v, want %v", s.name, prefix, waits, err, want)
+			}
+		}
 		there, err := db.Read(t.Context(), table)
 		if diff := cmp.Diff(s.there, there, cmpopts.EquateEmpty()); diff != "" || err != nil {
 			t.Errorf("%s: in the table: %v %s", s.name, err, diff)

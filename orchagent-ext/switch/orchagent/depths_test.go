@@ -151,6 +151,24 @@ func (p *polledPlace) drifts(policy engine.Policy) {
 	})
 }
 
+// TestQueuesAreNamedAgainAtOnce: syncd takes rows of groups before those of queues, and forgets a group
+// with its last queue. The group is written again when it has taken the removals.
+func TestQueuesAreNamedAgainAtOnce(t *testing.T) {
+	p := newPolled(t)
+	policy := polls(10*time.Millisecond, "Ethernet0:1")
+	p.reconcile(p.engine, policy)
+	p.group(1, 10*time.Millisecond)
+	p.syncd.Busy(true)
+	p.reconcile(p.engine, engine.Policy{})
+	time.AfterFunc(100*time.Millisecond, func() { p.syncd.Busy(false) })
+	p.reconcile(p.engine, policy)
+	p.until("syncd has taken the rows", func() bool {
+		return !must(p.flex.EnqueuedWaits(t.Context(), tableGroup, "")) && !must(p.flex.EnqueuedWaits(t.Context(), tableFlex, ""))
+	})
+	p.waits.Store(6000)
+	p.depths(p.driver.Depths(), 1, func(d Depth) bool { return d.Octets == 6000 })
+}
+
 // TestTheNextProcessRemovesTheGroup: after kill -9, where queues are named no more, the next
 // process removes the rows; also where nothing remembers that they were written, and where syncd has
 // yet to take them.

@@ -45,7 +45,7 @@ func (d *Driver) Foresee(o *engine.Object) (*engine.Record, error) {
 // Create implements [engine.Driver].
 func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.Record, error) {
 	row := rowOf(o)
-	if d.leaving[o.Key] {
+	if d.leaving[o.Key] || row.Table == tableGroup {
 		d.awaitGone(row)
 	}
 	r, err := d.Foresee(o)

@@ -55,13 +55,18 @@ func (d *Driver) read(r rows.Row) (map[string]string, error) {
 	return found[0].Fields, nil
 }
 
-// waits reports whether orchagent has yet to take a change of a row of Sluice.
+// waits reports whether orchagent has yet to take a change of a row of Sluice. For the group of queues
+// that is whether syncd has yet to take one of them: it may take the group first, and forgets it with
+// its last queue.
 func (d *Driver) waits(r rows.Row) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	if r.Table == tableGroup {
+		return d.flex.EnqueuedWaits(ctx, tableFlex, nameGroup+":")
+	}
 	if operators[r.Table] == "" {
 		return false, nil // what it has taken of CONFIG_DB cannot be seen
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), readTime)
-	defer cancel()
 	return d.appl.Waits(ctx, r)
 }
 

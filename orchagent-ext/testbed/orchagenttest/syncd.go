@@ -39,6 +39,7 @@ type Syncd struct {
 	ids    map[string]string // of objects, by the name of a queue or port
 	first  uint64            // object of the next start
 	still  bool              // it polls nothing
+	busy   bool              // it takes nothing
 	due    time.Time         // the next poll of SONiC's own group
 	lacks  map[string]bool   // counters that its SAI library does not read
 }
@@ -172,8 +173,17 @@ func (s *Syncd) Rows() (names []string) {
 	return names
 }
 
+// Busy has it take nothing of FLEX_COUNTER_DB, or go on.
+func (s *Syncd) Busy(busy bool) { s.mu.Lock(); s.busy = busy; s.mu.Unlock() }
+
 // step takes what waits, and polls what is due. Redis may be away in a test.
 func (s *Syncd) step(ctx context.Context, now time.Time) {
+	s.mu.Lock()
+	busy := s.busy
+	s.mu.Unlock()
+	if busy {
+		return
+	}
 	groups, _ := s.flex.Dequeue(ctx, tableGroup)
 	objects, _ := s.flex.Dequeue(ctx, tableFlex)
 	s.mu.Lock()
