@@ -169,6 +169,28 @@ func TestQueuesAreNamedAgainAtOnce(t *testing.T) {
 	p.depths(p.driver.Depths(), 1, func(d Depth) bool { return d.Octets == 6000 })
 }
 
+// TestQueuesAreNamedWhileSyncdTakesNothing: the group is refused with its reason, and written when syncd
+// takes rows again.
+func TestQueuesAreNamedWhileSyncdTakesNothing(t *testing.T) {
+	p := newPolled(t)
+	p.driver.patience, p.driver.pause = 50*time.Millisecond, time.Millisecond
+	policy := polls(10*time.Millisecond, "Ethernet0:1")
+	p.reconcile(p.engine, policy)
+	p.group(1, 10*time.Millisecond)
+	p.syncd.Busy(true)
+	p.reconcile(p.engine, engine.Policy{})
+	o := p.reconcile(p.engine, policy)
+	if !slices.ContainsFunc(o.Problems, func(s string) bool {
+		return strings.Contains(s, "syncd did not take within 50ms that queues are removed from FLEX_COUNTER_GROUP_TABLE|SLUICE_QUEUE")
+	}) {
+		t.Errorf("%q", o.Problems)
+	}
+	p.waits.Store(6000)
+	p.syncd.Busy(false)
+	p.drifts(policy)
+	p.depths(p.driver.Depths(), 1, func(d Depth) bool { return d.Octets == 6000 })
+}
+
 // TestTheNextProcessRemovesTheGroup: after kill -9, where queues are named no more, the next
 // process removes the rows; also where nothing remembers that they were written, and where syncd has
 // yet to take them.

@@ -46,7 +46,11 @@ func (d *Driver) Foresee(o *engine.Object) (*engine.Record, error) {
 func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.Record, error) {
 	row := rowOf(o)
 	if d.leaving[o.Key] || row.Table == tableGroup {
-		d.awaitGone(row)
+		if gone := d.awaitGone(row); !gone && row.Table == tableGroup { // it would take the removals after the group
+			err := fmt.Errorf("syncd did not take within %v that queues are removed from %s", d.patience, row.Name())
+			d.refuse(row, err)
+			return nil, fmt.Errorf("%w: %w", engine.ErrRefused, err)
+		}
 	}
 	r, err := d.Foresee(o)
 	if err != nil {

@@ -140,12 +140,12 @@ func (d *Driver) check(r rows.Row) error {
 // awaitGone waits until orchagent has removed the object of a row, since it takes a new
 // row of that name for a change, and ignores it where it is a type of ACL tables or a
 // session (addAclTableType, MirrorOrch::createEntry). The wait is bounded: an orchagent
-// that is down is silent.
-func (d *Driver) awaitGone(r rows.Row) {
+// that is down is silent, and the result false.
+func (d *Driver) awaitGone(r rows.Row) bool {
 	delete(d.leaving, r.Name())
 	for deadline := time.Now().Add(d.patience); ; {
 		if gone, err := d.gone(r); err == nil && gone || !d.wait(deadline) {
-			return
+			return err == nil && gone
 		}
 	}
 }
