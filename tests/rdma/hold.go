@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"sluice/orchagent-ext/testbed/fabric"
-	"sluice/tests/site"
 )
 
 const (
@@ -96,26 +95,16 @@ func (l *lab) overflow(ctx context.Context, pfcm bool) (lost *losses, flows int,
 	if adapter, err = l.a.since(ctx, adapter); err != nil {
 		return nil, 0, err
 	}
+	lost = &losses{Drops: int(after.Dropped - before.Dropped), NAKs: adapter["rcvd_seq_err"], Retries: adapter["completer_retry_err"]}
 	if pfcm {
 		err = l.until(ctx, func() (bool, error) {
 			flows, err = l.leaf.Notified(ctx, "pfcm", "held")
 			return flows > 0, err
 		})
-	}
-	lost = &losses{Drops: int(after.Dropped - before.Dropped), NAKs: adapter["rcvd_seq_err"], Retries: adapter["completer_retry_err"]}
-	if pfcm {
-		for s, longest := range map[*site.Site]struct {
-			field string
-			to    *string
-		}{l.spine: {"reaction_us_max", &lost.ReactionMicros}, l.leaf: {"enforce_us_max", &lost.EnforceMicros}} {
-			all, readErr := s.Counters.Read(ctx, "SLUICE_NOTIFY_STATS")
-			for _, r := range all {
-				if r.Key == "pfcm" {
-					*longest.to = r.Fields[longest.field]
-				}
-			}
-			err = errors.Join(err, readErr)
-		}
+		var reactionErr, enforceErr error
+		lost.ReactionMicros, reactionErr = l.spine.NotifiedText(ctx, "pfcm", "reaction_us_max")
+		lost.EnforceMicros, enforceErr = l.leaf.NotifiedText(ctx, "pfcm", "enforce_us_max")
+		err = errors.Join(err, reactionErr, enforceErr)
 	}
 	return lost, flows, err
 }

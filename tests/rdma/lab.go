@@ -112,7 +112,7 @@ func (l *lab) startSpine(ctx context.Context, profile ...string) (err error) {
 
 // start starts sluiced at a switch. Its ports keep the queues of the lab, unless the profile has some.
 func (l *lab) start(ctx context.Context, n *fabric.Node, name string, roles map[*fabric.Interface]string, profile []string) (*site.Site, error) {
-	if len(profile) > 0 && strings.HasPrefix(profile[0], "SLUICE_QUEUES=") {
+	if slices.ContainsFunc(profile, func(pair string) bool { return strings.HasPrefix(pair, "SLUICE_QUEUES=") }) {
 		ports := slices.Collect(maps.Keys(roles))
 		l.bare = append(l.bare, ports...)
 		if err := buffer(false, ports...); err != nil {

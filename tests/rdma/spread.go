@@ -106,22 +106,26 @@ func (l *lab) spreadBy(ctx context.Context, p paths) (worst float64, err error) 
 // pour starts a transfer that goes on until stop is called. stop adds the programs' output to the error
 // by which the transfer failed, and fails itself if one of them has ended before.
 func (l *lab) pour(ctx context.Context, t transfer) (stop func(error) error, err error) {
+	connections := t.pairs
+	if t.cm {
+		connections++ // by which it sets up the others
+	}
 	for range attempts {
-		client, err := l.serve(ctx, t)
-		if err != nil {
+		var client, said string
+		if client, err = l.serve(ctx, t); err != nil {
 			return nil, err
 		}
-		connections := t.pairs
-		if t.cm {
-			connections++ // by which it sets up the others
-		}
-		said, err := l.a.Run(ctx, "%s >/tmp/client 2>&1 & while pidof %s >/dev/null && [ $(/usr/bin/rdma res show qp | grep -c 'type RC state RTS') -lt %d ]; do sleep 0.1; done; cat /tmp/client", client, t.program, connections)
-		if err != nil {
-			return nil, err
+		// In 30 s it is connected or has ended; one that does neither is left to the checks.
+		said, err = l.a.Run(ctx, "%s >/tmp/client 2>&1 & i=0; while pidof %s >/dev/null && [ $i -lt 300 ] && [ $(/usr/bin/rdma res show qp | grep -c 'type RC state RTS') -lt %d ]; do i=$((i+1)); sleep 0.1; done; pidof %s >/dev/null || { echo ended; cat /tmp/client; }", client, t.program, connections, t.program)
+		if err == nil && said != "" {
+			err = fmt.Errorf("%s: %s", client, said)
 		}
 		if !strings.Contains(said, rejected) {
 			break
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	return func(failed error) error {
 		errs := []error{failed}

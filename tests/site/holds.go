@@ -42,16 +42,22 @@ func (s *Site) Ready(ctx context.Context) error {
 
 // Notified is a counter of SLUICE_NOTIFY_STATS, 0 where it is absent.
 func (s *Site) Notified(ctx context.Context, message, counter string) (int, error) {
-	all, err := s.Counters.Read(ctx, "SLUICE_NOTIFY_STATS")
-	if err != nil {
+	text, err := s.NotifiedText(ctx, message, counter)
+	if err != nil || text == "" {
 		return 0, err
 	}
+	return strconv.Atoi(text)
+}
+
+// NotifiedText is a field of SLUICE_NOTIFY_STATS, "" where it is absent.
+func (s *Site) NotifiedText(ctx context.Context, message, field string) (string, error) {
+	all, err := s.Counters.Read(ctx, "SLUICE_NOTIFY_STATS")
 	for _, r := range all {
-		if text := r.Fields[counter]; r.Key == message && text != "" {
-			return strconv.Atoi(text)
+		if r.Key == message {
+			return r.Fields[field], err
 		}
 	}
-	return 0, nil
+	return "", err
 }
 
 // Held fails where a switch held nothing: the scenario has shown nothing then.
