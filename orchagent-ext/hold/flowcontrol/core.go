@@ -54,6 +54,7 @@ type core struct {
 	congested map[flowID]*congested
 	due       heapOf[*congested]
 	free      []*congested
+	asked     map[enforce.Key]together // by neighbors and gateways, as these know flows
 
 	// The requests of neighbors and gateways: table by key, held by packets. checks has
 	// the holds that are to be looked at, for packets that match or for a rate; spare is
@@ -113,7 +114,7 @@ type core struct {
 func newCore(sw Switch, out sender, clock func() int64) *core {
 	c := &core{
 		sw: sw, out: out, clock: clock, settings: newSettings(&Config{}),
-		congested: make(map[flowID]*congested, maxCongested), held: make(map[target]*held, maxHolds), holding: map[sai.ObjectID]int{},
+		congested: make(map[flowID]*congested, maxCongested), asked: make(map[enforce.Key]together, maxCongested), held: make(map[target]*held, maxHolds), holding: map[sai.ObjectID]int{},
 		table: enforce.NewTable[target](maxHolds), pauses: enforce.NewPauses(),
 		packet: make([]byte, 0, 256), pairs: newPairs(), backlogs: map[sai.ObjectID]backlogged{}, filling: map[sai.ObjectID]filling{},
 		limited: map[Pair]*limited{}, limits: math.MaxInt64, hosts: rtt.NewHosts(),
@@ -133,7 +134,7 @@ func (c *core) configure(now int64, s *settings) {
 	for _, f := range c.congested {
 		q, ok := s.Queues[f.queue]
 		if s.Sends() && ok {
-			if f.said && !s.Generate {
+			if f.hold.open && !s.Generate {
 				c.runOut(now, f)
 			}
 			if f.gatewayTold && s.PPFC == nil {
@@ -144,7 +145,7 @@ func (c *core) configure(now int64, s *settings) {
 			}
 			continue
 		}
-		if f.End(); f.said {
+		if f.End(); f.hold.open {
 			c.runOut(now, f)
 		}
 		c.endSource(now, f)
@@ -196,7 +197,7 @@ func (c *core) retry(now int64, old *settings) {
 	}
 	for _, f := range c.congested {
 		before, p := old.members[f.in], c.settings.members[f.in]
-		if f.Congested() && c.silence(f, p) == nil && (!f.said || before == nil || !before.reachable()) {
+		if f.Congested() && c.silence(f, p) == nil && (!f.hold.open || before == nil || !before.reachable()) {
 			f.counted = false
 			f.Retry()
 			c.read(now, f)

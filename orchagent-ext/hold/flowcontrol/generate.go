@@ -49,13 +49,14 @@ type congested struct {
 	// Times are ns of CLOCK_MONOTONIC: since when it is watched, and the end of the
 	// request to the neighbor, 0 before the first one.
 	since   int64
-	said    bool  // a neighbor was asked to hold it, and has not been told otherwise
-	until   int64 // as far as was asked
-	to      *port // of that neighbor
-	derived int64 // end of the hold here that the last message was derived from; 0: from none
+	hold    request // to a neighbor, to hold it
+	until   int64   // as far as was asked
+	to      *port   // of that neighbor
+	derived int64   // end of the hold here that the last message was derived from; 0: from none
 
 	fills       filling // its part of that in [core.filling]
 	gatewayTold bool    // the ingress gateway was asked to stop it, and has not been told otherwise
+	stop        request // that was sent to the gateway
 	noGateway   bool    // counted as one whose gateway cannot be told
 	advised     advised
 
@@ -114,6 +115,8 @@ func (c *core) add(now int64, id flowID, q Queue) *congested {
 // remove forgets a flow and keeps its memory for the next one.
 func (c *core) remove(f *congested) {
 	c.fills(f, filling{})
+	c.withdraw(&f.hold)
+	c.withdraw(&f.stop)
 	delete(c.congested, f.flowID)
 	c.due.remove(f)
 	c.free = append(c.free, f)
@@ -133,7 +136,7 @@ func (q filling) without(one filling) filling {
 
 // weigh adds the flow's octets to those that fill its queue.
 func (c *core) weigh(f *congested) {
-	if f.Congested() && !f.said && !f.gatewayTold {
+	if f.Congested() && !f.hold.open && !f.gatewayTold {
 		c.fills(f, filling{1, f.queued()})
 	} else {
 		c.fills(f, filling{})
@@ -172,7 +175,7 @@ func (c *core) learn(now int64, f *congested, e *sai.FlowEvent) {
 	if len(head) == 0 || f.mute == speaks && (!a.Known || f.in == e.InPort && f.arrivedAs(c.settings.Seed, a)) {
 		return
 	}
-	if f.said && f.mute == speaks && f.to != nil && a.Known && !f.arrivedAs(c.settings.Seed, a) {
+	if f.hold.open && f.mute == speaks && f.to != nil && a.Known && !f.arrivedAs(c.settings.Seed, a) {
 		c.cancel(now, f) // its sender has taken another label, or another path
 	}
 	f.in = e.InPort
@@ -195,7 +198,7 @@ func (c *core) learn(now int64, f *congested, e *sai.FlowEvent) {
 		return
 	}
 	f.stream, f.mute = flow.HashStreamID(c.settings.Seed, f.src.As16(), f.dst.As16(), a.FlowLabel), speaks
-	if f.Congested() && !f.said {
+	if f.Congested() && !f.hold.open {
 		f.counted = false
 		f.Retry() // the last signal could be sent to no neighbor
 	}
@@ -247,22 +250,22 @@ func (c *core) observe(now int64, f *congested, octets uint64, filling bool, at 
 //conformance:draft-yang/components draft-yang/upstream
 func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
 	defer c.tellSource(now, f, s, at)
+	p := c.settings.members[f.in]
+	if f.hold.open && f.to != p {
+		if f.to.Index != 0 && (p == nil || f.to.Index != p.Index) {
+			c.cancel(now, f) // it has moved to another port
+		}
+		f.to = p
+	}
 	action, us, ok := f.q.Threshold.PFCM(s)
 	if !ok || s != congestion.Resume && c.forward(now, f) || !c.settings.Generate {
 		return
 	}
 	if s == congestion.Resume {
-		if f.said {
+		if f.hold.open {
 			c.cancel(now, f)
 		}
 		return
-	}
-	p := c.settings.members[f.in]
-	if f.said && f.to != p {
-		if f.to.Index != 0 && (p == nil || f.to.Index != p.Index) {
-			c.cancel(now, f) // it has moved to another port
-		}
-		f.to = p
 	}
 	if why := c.silence(f, p); why != nil {
 		if !f.counted {
@@ -284,11 +287,14 @@ func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
 	}
 	f.to = p
 	if p.Border && c.settings.Translate {
-		c.pause(now, f, enforce.OfPFCM(&notify.PFCM{Action: action, Time: us}))
+		c.pause(now, f, action, us)
 		return
 	}
-	if c.message(p, f, action, us) {
-		f.said, f.until = true, now+int64(us)*int64(time.Microsecond)
+	k := f.key()
+	others := c.others(&f.hold, k)
+	us = others.time(now, us)
+	if c.message(p, f, others.action(action), us) {
+		c.noteHold(now, f, k, us)
 		if at != 0 && s == congestion.Stop {
 			c.reaction.Add(elapsed(at, c.clock()))
 		}
@@ -332,17 +338,39 @@ func (c *core) silence(f *congested, p *port) *uint64 {
 	return nil
 }
 
-// cancel ends the requests for a flow.
+// key is by which a neighbor knows a flow: that of PFCM, at its end of the link.
+func (f *congested) key() enforce.Key {
+	return enforce.Key{Kind: notify.KindPFCM, Port: f.to.Index, Queue: uint16(f.q.Number), Stream: f.stream}
+}
+
+// noteHold notes that a flow's neighbor was asked for a time (µs).
+func (c *core) noteHold(now int64, f *congested, k enforce.Key, us uint16) {
+	f.until = now + int64(us)*int64(time.Microsecond)
+	c.ask(&f.hold, k, f.q.Threshold.Action.Type() == notify.PauseFlow, f.until)
+}
+
+// endHold withdraws the request for a flow, and returns the port whose neighbor is to be told that;
+// nil where other flows still ask by its key, or the port has gone.
+func (c *core) endHold(f *congested) *port {
+	f.derived = 0
+	c.withdraw(&f.hold)
+	if c.asked[f.hold.key].flows > 0 || f.to == nil || c.settings.indexes[f.to.Index] == nil {
+		return nil
+	}
+	return f.to
+}
+
+// cancel ends the request for a flow.
 func (c *core) cancel(now int64, f *congested) {
-	f.said, f.derived = false, 0
-	if f.to == nil || c.settings.indexes[f.to.Index] == nil {
-		return // the port has gone
+	p := c.endHold(f)
+	switch {
+	case p == nil:
+	case p.Border && c.settings.Translate:
+		c.pauses.Receive(now, f.hold.key, enforce.Demand{Verb: enforce.End}, p.Index)
+		c.translate(now)
+	default:
+		c.message(p, f, notify.Cancel, 0)
 	}
-	if f.to.Border && c.settings.Translate {
-		c.pause(now, f, enforce.Demand{Verb: enforce.End})
-		return
-	}
-	c.message(f.to, f, notify.Cancel, 0)
 }
 
 // runOut ends the request for a flow that is as congested as before: a cancel would mean
@@ -351,12 +379,11 @@ func (c *core) cancel(now int64, f *congested) {
 // ended.
 func (c *core) runOut(now int64, f *congested) {
 	action, _, ok := f.q.Threshold.PFCM(congestion.Stop)
-	if !ok || f.to == nil || c.settings.indexes[f.to.Index] == nil || f.to.Border && c.settings.Translate {
+	if !ok || f.to == nil || f.to.Border && c.settings.Translate {
 		c.cancel(now, f)
-		return
+	} else if p := c.endHold(f); p != nil {
+		c.message(p, f, action, 1)
 	}
-	f.said, f.derived = false, 0
-	c.message(f.to, f, action, 1)
 }
 
 // message sends a PFCM about a flow.
@@ -385,14 +412,15 @@ func (c *core) sendPFCM(p *port, m *notify.PFCM) bool {
 }
 
 // pause asks a neighbor that knows PFC only.
-func (c *core) pause(now int64, f *congested, d enforce.Demand) {
-	k := enforce.Key{Kind: notify.KindPFCM, From: f.src, Port: uint32(f.q.Port), Queue: uint16(f.q.Number), Stream: f.stream, Destination: f.dst}
-	if !c.pauses.Receive(now, k, d, f.to.Index) {
+func (c *core) pause(now int64, f *congested, action notify.Action, us uint16) {
+	k := f.key()
+	others := c.others(&f.hold, k)
+	us = others.time(now, us)
+	if !c.pauses.Receive(now, k, enforce.OfPFCM(&notify.PFCM{Action: others.action(action), Time: us}), f.to.Index) {
 		c.counters.NotTranslated++
 		return
 	}
-	f.said = d.Verb != enforce.End
-	f.until = now + int64(d.For)
+	c.noteHold(now, f, k, us)
 	c.translate(now)
 }
 

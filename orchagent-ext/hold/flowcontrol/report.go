@@ -149,7 +149,7 @@ func (c *core) shown(now int64, f *congested) CongestedFlow {
 	row := CongestedFlow{
 		Queue: f.queue, Flow: f.flow, Port: f.q.Name, Number: f.q.Number,
 		Source: f.src, Destination: f.dst, Stream: f.stream, DestQP: f.session.dstQP, Label: f.label,
-		Octets: f.Octets(), Congested: f.Congested(), Said: f.said, Since: f.since,
+		Octets: f.Octets(), Congested: f.Congested(), Said: f.hold.open, Since: f.since,
 	}
 	if p := c.settings.members[f.in]; p != nil {
 		row.In = p.Name
@@ -157,7 +157,7 @@ func (c *core) shown(now int64, f *congested) CongestedFlow {
 	if a := c.settings.Advice; a != nil {
 		row.Advised, row.Defies = f.advised.Rate(now, &a.Pace), !f.advised.Follows()
 	}
-	if f.said {
+	if f.hold.open {
 		row.Until, row.To = f.until, f.to.Neighbor
 	}
 	return row

@@ -5,8 +5,10 @@ package flowcontrol
 import (
 	"encoding/binary"
 	"net/netip"
+	"time"
 
 	"sluice/orchagent-ext/hold/congestion"
+	"sluice/orchagent-ext/hold/enforce"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
 	sai "sluice/sai-shim"
@@ -144,14 +146,28 @@ func (c *core) tellGateway(now int64, f *congested, s congestion.Signal) bool {
 		c.client(now, m, &f.session)
 		return false
 	}
-	if pt != notify.Resume && !c.sendPPFC.take(now) {
+	k := enforce.PPFCKey(m, router)
+	k.Flow.SrcQP = 0 // it may be learned between two messages
+	asks := pt == notify.Stop || pt == notify.Hold
+	switch {
+	case pt == notify.Resume:
+		if c.withdraw(&f.stop); c.asked[k].flows > 0 {
+			return false
+		}
+	case !c.sendPPFC.take(now):
 		c.counters.PPFCPoliced++
 		return false
+	case asks:
+		m.PauseDuration = c.others(&f.stop, k).time(now, us)
 	}
 	c.envelope = notify.DefaultEnvelope(notify.KindPPFC)
 	c.envelope.Src, c.envelope.Dst = router, gateway
 	packet, err := m.AppendPacket(c.packet[:0], &c.envelope, c.settings.Codes)
-	return c.route(packet, err, &c.counters.PPFCSent, &c.counters.PPFCFailed)
+	sent := c.route(packet, err, &c.counters.PPFCSent, &c.counters.PPFCFailed)
+	if sent && asks {
+		c.ask(&f.stop, k, true, now+int64(m.PauseDuration)*int64(time.Microsecond))
+	}
+	return sent
 }
 
 // route sends a packet by the kernel's routes, and counts it.

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flowcontrol
+
+import (
+	"time"
+
+	"sluice/orchagent-ext/hold/enforce"
+	"sluice/orchagent-ext/wire/notify"
+)
+
+// request is a flow's last message to another node that asks for something, until it is withdrawn.
+type request struct {
+	open   bool
+	pauses bool // it asks for a pause, not for a reduction
+	key    enforce.Key
+}
+
+// together sums up the requests of one key. Their flows are one flow to the other node: a Stream ID is
+// that of all flows of two hosts without labels, and others may share it by chance; a session that was
+// given another label fills a queue as two flows. Each message replaces the one before with its key. So
+// it asks for as much as the strictest request and for as long as the longest, and only the last flow
+// cancels.
+type together struct {
+	flows  int
+	pauses int   // of flows: those that ask for a pause
+	until  int64 // as far as was asked, ns
+}
+
+// others returns the requests of other flows by the key of a flow's next message.
+func (c *core) others(r *request, k enforce.Key) together {
+	t := c.asked[k]
+	if r.open && r.key == k {
+		t = t.without(r)
+	}
+	return t
+}
+
+// without returns t less one flow's part.
+func (t together) without(r *request) together {
+	if t.flows--; r.pauses {
+		t.pauses--
+	}
+	return t
+}
+
+// time returns the time of a message (µs) that replaces those of t.
+func (t together) time(now int64, us uint16) uint16 {
+	if t.flows == 0 {
+		return us
+	}
+	return uint16(max(int64(us), (t.until-now)/int64(time.Microsecond)))
+}
+
+// action returns the action of a message that replaces those of t. Of two reductions the newer one
+// counts.
+func (t together) action(a notify.Action) notify.Action {
+	if t.pauses > 0 {
+		return notify.Pause
+	}
+	return a
+}
+
+// ask notes a message by which a flow asks until a time (ns).
+func (c *core) ask(r *request, k enforce.Key, pauses bool, until int64) {
+	t := c.others(r, k)
+	if c.withdraw(r); t.flows > 0 {
+		until = max(until, t.until)
+	}
+	*r = request{open: true, pauses: pauses, key: k}
+	t.flows++
+	if pauses {
+		t.pauses++
+	}
+	t.until = until
+	c.asked[k] = t
+}
+
+// withdraw takes a flow's part away, if it has one. Others may have asked by its key: see [core.asked].
+func (c *core) withdraw(r *request) {
+	if !r.open {
+		return
+	}
+	r.open = false
+	if t := c.asked[r.key].without(r); t.flows > 0 {
+		c.asked[r.key] = t
+	} else {
+		delete(c.asked, r.key)
+	}
+}
