@@ -14,17 +14,18 @@ const (
 	fastRate   = 100     // Mbit/s of ports
 	queueBytes = 1000000 // of their queues
 
-	// The port to guest B overflows however slow the guests are, and has headroom for a hold that
-	// comes late on a busy machine: heldPairs × heldAbove octets are in its queue when the last
-	// flow is reported, and the rest of smallQueue fills by feedRate - slowRate in 100 ms. That leaves
-	// out what waits at the uplink of the leaf by then, 126 kB where all flows have the same: then it
-	// overflows (3 of 33 runs).
-	slowRate   = 3      // Mbit/s of the port to guest B
-	feedRate   = 20     // Mbit/s of ports before it
-	smallQueue = 300000 // octets
-	heldAbove  = 20000  // of a flow in a queue
-	heldPairs  = 4
-	held       = "-n 64 -t 32 -s 4096" // 32 messages of each are outstanding: 524 kB
+	// The adapter of guest A sends at a line rate, as one of hardware does. However fast the guest is,
+	// nothing waits at the uplinks then, where a hold would not reach it. The port to guest B
+	// overflows by what is outstanding, and has headroom for a hold that comes late on a busy
+	// machine: heldPairs × heldAbove octets are in its queue when the last flow is reported, and the
+	// rest of smallQueue fills by adapterRate - slowRate in 100 ms.
+	adapterRate = 20     // Mbit/s
+	slowRate    = 3      // Mbit/s of the port to guest B
+	smallQueue  = 300000 // octets
+	heldAbove   = 20000  // of a flow in a queue
+	heldPairs   = 4
+	holdLimit   = 2000                  // ms; a full queue drains in 800
+	held        = "-n 64 -t 32 -s 4096" // 32 messages of each are outstanding: 524 kB
 )
 
 // queues is the profile of a switch with queues. exception is for one port: its rate in Mbit/s, and
@@ -63,15 +64,21 @@ func hold(ctx context.Context, l *lab) error {
 // overflow sends more than the port to guest B and its queue take.
 func (l *lab) overflow(ctx context.Context, pfcm bool) (lost *losses, flows int, err error) {
 	defer func() { err = errors.Join(err, l.stop()) }()
-	if err := errors.Join(l.startLeaf(ctx, queues(feedRate, nil, 0, 0)...), l.startSpine(ctx, queues(feedRate, l.SpineB, slowRate, smallQueue)...)); err != nil {
+	if err := errors.Join(l.startLeaf(ctx, queues(fastRate, nil, 0, 0)...), l.startSpine(ctx, queues(fastRate, l.SpineB, slowRate, smallQueue)...)); err != nil {
 		return nil, 0, err
 	}
+	if err := l.a.limit(adapterRate); err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, buffer(true, l.A)) }()
 	if pfcm {
 		var peers []*fabric.Interface
 		for _, u := range l.Uplinks {
 			peers = append(peers, u.Peer())
 		}
-		err := errors.Join(l.leaf.Watch(ctx, heldAbove, l.Uplinks, nil), l.spine.Watch(ctx, heldAbove, peers, []*fabric.Interface{l.SpineB}))
+		err := errors.Join(
+			l.leaf.Watch(ctx, heldAbove, l.Uplinks, nil), l.spine.Watch(ctx, heldAbove, peers, []*fabric.Interface{l.SpineB}),
+			l.leaf.Set(ctx, "SLUICE_PFCM", "global", "hold_limit_ms", fmt.Sprint(holdLimit)))
 		if err == nil {
 			err = errors.Join(l.leaf.Ready(ctx), l.spine.Ready(ctx))
 		}

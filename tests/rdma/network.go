@@ -95,14 +95,29 @@ const room = 16384
 // there is none.
 func buffer(on bool, ports ...*fabric.Interface) error {
 	for _, p := range ports {
-		args := []string{"-n", p.Node.Namespace, "qdisc", "del", "dev", p.Name, "root"}
+		args := "del dev " + p.Name + " root"
 		if on {
-			args = []string{"-n", p.Node.Namespace, "qdisc", "replace", "dev", p.Name, "root", "pfifo", "limit", fmt.Sprint(room)}
+			args = fmt.Sprint("replace dev ", p.Name, " root pfifo limit ", room)
 		}
-		cmd := exec.Command("tc", args...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", cmd, err, out)
+		if err := qdisc(p, args); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// limit gives a guest's adapter a line rate in Mbit/s; the guest itself sends as fast as the machine
+// can. buffer takes the rate away.
+func (e *end) limit(mbps int) error {
+	const burst, waits = "10kb", "16mb" // more than all queue pairs have under way
+	return qdisc(e.port, fmt.Sprintf("replace dev %s root tbf rate %dmbit burst %s limit %s", e.port.Name, mbps, burst, waits))
+}
+
+// qdisc runs tc qdisc in the namespace of a port.
+func qdisc(p *fabric.Interface, args string) error {
+	cmd := exec.Command("tc", append([]string{"-n", p.Node.Namespace, "qdisc"}, strings.Fields(args)...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", cmd, err, out)
 	}
 	return nil
 }
