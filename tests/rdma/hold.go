@@ -78,7 +78,7 @@ func (l *lab) overflow(ctx context.Context, pfcm bool) (lost *losses, flows int,
 		}
 		err := errors.Join(
 			l.leaf.Watch(ctx, heldAbove, l.Uplinks, nil), l.spine.Watch(ctx, heldAbove, peers, []*fabric.Interface{l.SpineB}),
-			l.leaf.Set(ctx, "SLUICE_PFCM", "global", "hold_limit_ms", fmt.Sprint(holdLimit)))
+			l.leaf.Set(ctx, "SLUICE_PFCM", "global", "admin_state", "enabled", "hold_limit_ms", fmt.Sprint(holdLimit)))
 		if err == nil {
 			err = errors.Join(l.leaf.Ready(ctx), l.spine.Ready(ctx))
 		}
