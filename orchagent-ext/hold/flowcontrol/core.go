@@ -54,7 +54,7 @@ type core struct {
 	congested map[flowID]*congested
 	due       heapOf[*congested]
 	free      []*congested
-	asked     map[enforce.Key]together // by neighbors and gateways, as these know flows
+	asked     map[enforce.Key]together // of neighbors and gateways, by the key by which they know flows
 
 	// The requests of neighbors and gateways: table by key, held by packets. checks has
 	// the holds that are to be looked at, for packets that match or for a rate; spare is

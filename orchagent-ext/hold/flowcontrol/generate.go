@@ -338,7 +338,7 @@ func (c *core) silence(f *congested, p *port) *uint64 {
 	return nil
 }
 
-// key is by which a neighbor knows a flow: that of PFCM, at its end of the link.
+// key returns the key of messages to the neighbor about a flow, as [enforce.PFCMKey] at its end of the link.
 func (f *congested) key() enforce.Key {
 	return enforce.Key{Kind: notify.KindPFCM, Port: f.to.Index, Queue: uint16(f.q.Number), Stream: f.stream}
 }

@@ -142,6 +142,19 @@ func TestFlowMovesToAnotherPort(t *testing.T) {
 	}
 }
 
+// Its former neighbor is told, too, where it comes by a border port from now on and is held here.
+func TestHeldFlowMovesToABorder(t *testing.T) {
+	c := config()
+	c.Translate = true
+	f := newFake(t, c)
+	f.event(1, up, 5, 150_000, sai.MarkHigh)
+	f.receive(down1, pause(streamOf(5), 40_000))
+	f.take()
+	f.now += 20 * ms
+	f.event(1, border, 5, 150_000, sai.MarkHigh)
+	f.want("at both ports", "1 cancel 0", "4 pfc 8 true")
+}
+
 // The send rate bounds what is asked, and never a cancel.
 func TestSendRate(t *testing.T) {
 	c := config()
