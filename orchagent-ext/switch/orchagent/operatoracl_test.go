@@ -86,11 +86,18 @@ func dropPlace(t *testing.T, asic orchagenttest.ASIC) *rulePlace {
 // again has the operator's rules read by the next call.
 func (p *rulePlace) again() { p.rules.readAt = time.Time{} }
 
+// inForce waits until the operator's rule is.
+func (p *rulePlace) inForce() {
+	p.t.Helper()
+	p.until("the operator's rule is in force", func() bool { return p.orchagent.Fields("ACL_RULE", "USER|RULE_1") != nil })
+}
+
 func TestOperatorsDropTakesTheRuleOfItsFlow(t *testing.T) {
 	p := dropPlace(t, orchagenttest.ASIC{})
 	dropped, other := redirection(1, "Ethernet48:10.255.0.1"), redirection(2, "Ethernet52:10.255.0.3")
 	p.settle(dropped, other)
 	p.set("ACL_RULE", "USER|RULE_1", "PRIORITY", "10", "L4_SRC_PORT", "1", "PACKET_ACTION", "DROP")
+	p.inForce()
 	p.again()
 	if refused := p.settle(dropped, other); !errors.Is(refused[dropped.Key()], errOperators) || len(refused) != 1 {
 		t.Errorf("refused %v: want the flow that the operator drops", refused)
@@ -147,7 +154,7 @@ func TestOperatorsRuleThatFindsNoRoomHasThatOfSluice(t *testing.T) {
 	if refused := p.settle(all...); len(refused) != 3 || !errors.Is(refused[all[0].Key()], engine.ErrRefused) {
 		t.Errorf("refused %v: want all, for want of room", refused)
 	}
-	p.until("the operator's rule is in force", func() bool { return p.orchagent.Fields("ACL_RULE", "USER|RULE_1") != nil })
+	p.inForce()
 	p.again()
 	refused := p.settle(all...)
 	if len(refused) != 1 {

@@ -173,21 +173,18 @@ func (s *Syncd) Rows() (names []string) {
 	return names
 }
 
-// Busy has it take nothing of FLEX_COUNTER_DB, or go on.
+// Busy has it take nothing more of FLEX_COUNTER_DB once it returns, or go on.
 func (s *Syncd) Busy(busy bool) { s.mu.Lock(); s.busy = busy; s.mu.Unlock() }
 
 // step takes what waits, and polls what is due. Redis may be away in a test.
 func (s *Syncd) step(ctx context.Context, now time.Time) {
 	s.mu.Lock()
-	busy := s.busy
-	s.mu.Unlock()
-	if busy {
+	defer s.mu.Unlock()
+	if s.busy {
 		return
 	}
 	groups, _ := s.flex.Dequeue(ctx, tableGroup)
 	objects, _ := s.flex.Dequeue(ctx, tableFlex)
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, c := range groups {
 		s.takeGroup(c)
 	}
