@@ -199,6 +199,7 @@ func (c *core) retry(now int64, old *settings) {
 		before, p := old.members[f.in], c.settings.members[f.in]
 		if f.Congested() && c.silence(f, p) == nil && (!f.hold.open || before == nil || !before.reachable()) {
 			f.counted = false
+			c.unsure(&f.hold)
 			f.Retry()
 			c.read(now, f)
 		}

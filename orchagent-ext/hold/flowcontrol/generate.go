@@ -278,7 +278,7 @@ func (c *core) tell(now int64, f *congested, s congestion.Signal, at int64) {
 	// ends with that hold, and is asked again only when the neighbor has, so that holds in a
 	// loop die.
 	f.derivedFrom(now, c.holds(now, f), &us)
-	if us == 0 {
+	if us == 0 || c.isRefreshed(now, f, action, us) {
 		return
 	}
 	if !c.send.take(now) {
@@ -338,6 +338,26 @@ func (c *core) silence(f *congested, p *port) *uint64 {
 	return nil
 }
 
+// isRefreshed reports whether the next refresh of a flow's request may be left to those of other flows with
+// its key: one of them was sent in the last quarter of the time that it asks for. This flow's turn comes
+// again after half of it, so the neighbor is asked a quarter before it would go on. What is derived from a
+// hold here has no such turn, and has to be asked for to its end.
+func (c *core) isRefreshed(now int64, f *congested, action notify.Action, us uint16) bool {
+	if r := &f.hold; !r.open || r.key != f.key() || r.pauses != pauses(action) || c.others(r, r.key).flows == 0 {
+		return false
+	}
+	less := us / 4
+	if f.derived != 0 {
+		less = 1 // what the time was rounded by
+	}
+	t := c.asked[f.hold.key]
+	if !t.covers(now, action, us, less) {
+		return false
+	}
+	f.until = t.until
+	return true
+}
+
 // key returns the key of messages to the neighbor about a flow, as [enforce.PFCMKey] at its end of the link.
 func (f *congested) key() enforce.Key {
 	return enforce.Key{Kind: notify.KindPFCM, Port: f.to.Index, Queue: uint16(f.q.Number), Stream: f.stream}
@@ -346,7 +366,7 @@ func (f *congested) key() enforce.Key {
 // noteHold notes that a flow's neighbor was asked for a time (µs).
 func (c *core) noteHold(now int64, f *congested, k enforce.Key, us uint16) {
 	f.until = now + int64(us)*int64(time.Microsecond)
-	c.ask(&f.hold, k, f.q.Threshold.Action.Type() == notify.PauseFlow, f.until)
+	c.ask(&f.hold, k, f.q.Threshold.Action, f.until)
 }
 
 // endHold withdraws the request for a flow, and returns the port whose neighbor is to be told that;

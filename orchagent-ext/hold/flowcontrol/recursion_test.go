@@ -118,8 +118,8 @@ func TestCoreHoldsWhatNeighborsAskForAndNoLonger(t *testing.T) {
 			switch rapid.IntRange(0, 3).Draw(rt, "what") {
 			case 0:
 				in := rapid.SampledFrom([]sai.ObjectID{up, other, host, border, 0, 99}).Draw(rt, "in")
-				n := rapid.Uint32Range(1, 3).Draw(rt, "flow")
-				label := min(n, 2) // two have one Stream ID
+				n := rapid.Uint32Range(1, 5).Draw(rt, "flow")
+				label := min(n, 2) // four have one Stream ID
 				octets := rapid.SampledFrom([]uint64{0, 10_000, 60_000, 85_000, 150_000}).Draw(rt, "octets")
 				mark := rapid.SampledFrom([]sai.FlowMark{sai.MarkLow, sai.MarkAlarm, sai.MarkHigh}).Draw(rt, "mark")
 				f.event(uint64(n), in, label, octets, mark)
@@ -135,7 +135,7 @@ func TestCoreHoldsWhatNeighborsAskForAndNoLonger(t *testing.T) {
 					asked[h] = max(asked[h], f.now+int64(m.Time)*1000)
 				}
 			case 2:
-				n := rapid.Uint64Range(1, 3).Draw(rt, "flow")
+				n := rapid.Uint64Range(1, 5).Draw(rt, "flow")
 				f.depth[flowID{queue, n}] = rapid.SampledFrom([]uint64{0, 60_000, 150_000}).Draw(rt, "depth") // no event
 			default:
 				f.until(f.now + rapid.Int64Range(0, 60*ms).Draw(rt, "dt"))

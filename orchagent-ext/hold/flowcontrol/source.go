@@ -165,7 +165,7 @@ func (c *core) tellGateway(now int64, f *congested, s congestion.Signal) bool {
 	packet, err := m.AppendPacket(c.packet[:0], &c.envelope, c.settings.Codes)
 	sent := c.route(packet, err, &c.counters.PPFCSent, &c.counters.PPFCFailed)
 	if sent && asks {
-		c.ask(&f.stop, k, true, now+int64(m.PauseDuration)*int64(time.Microsecond))
+		c.ask(&f.stop, k, notify.Pause, now+int64(m.PauseDuration)*int64(time.Microsecond))
 	}
 	return sent
 }

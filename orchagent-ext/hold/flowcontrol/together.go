@@ -16,6 +16,9 @@ type request struct {
 	key    enforce.Key
 }
 
+// pauses reports whether an action is a pause.
+func pauses(a notify.Action) bool { return a.Type() == notify.PauseFlow }
+
 // together sums up the requests of one key. Their flows are one flow to the other node: a Stream ID is
 // that of all flows of two hosts without labels, and others may share it by chance; a session that was
 // given another label fills a queue as two flows. Each message replaces the one before with its key. So
@@ -23,8 +26,9 @@ type request struct {
 // cancels.
 type together struct {
 	flows  int
-	pauses int   // of flows: those that ask for a pause
-	until  int64 // as far as was asked, ns
+	pauses int           // of flows: those that ask for a pause
+	until  int64         // as far as was asked, ns; in the past where it is not known whether that arrived
+	last   notify.Action // of the last message to a neighbor
 }
 
 // others returns the requests of other flows by the key of a flow's next message.
@@ -61,19 +65,34 @@ func (t together) action(a notify.Action) notify.Action {
 	return a
 }
 
-// ask notes a message by which a flow asks until a time (ns).
-func (c *core) ask(r *request, k enforce.Key, pauses bool, until int64) {
+// covers reports whether a message to a neighbor (its time in µs) would repeat what was asked by its
+// key, less the last of its time (µs).
+func (t together) covers(now int64, a notify.Action, us, less uint16) bool {
+	return t.action(a) == t.last && t.until >= now+int64(us-less)*int64(time.Microsecond)
+}
+
+// ask notes a message by which a flow asks for an action until a time (ns).
+func (c *core) ask(r *request, k enforce.Key, a notify.Action, until int64) {
 	t := c.others(r, k)
+	t.last = t.action(a)
 	if c.withdraw(r); t.flows > 0 {
 		until = max(until, t.until)
 	}
-	*r = request{open: true, pauses: pauses, key: k}
+	*r = request{open: true, pauses: pauses(a), key: k}
 	t.flows++
-	if pauses {
+	if r.pauses {
 		t.pauses++
 	}
 	t.until = until
 	c.asked[k] = t
+}
+
+// unsure notes that it is not known whether the messages by the key of a flow's request arrived.
+func (c *core) unsure(r *request) {
+	if t, ok := c.asked[r.key]; ok && r.open {
+		t.until = 0
+		c.asked[r.key] = t
+	}
 }
 
 // withdraw takes a flow's part away, if it has one. Others may have asked by its key: see [core.asked].

@@ -4,6 +4,7 @@ package flowcontrol
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -93,6 +94,104 @@ func TestFlowsOfOneStreamAskForTheStrictest(t *testing.T) {
 	f.want("the pause is over", "1 reduce 50% 10000")
 	slow(40_000, sai.MarkLow)
 	f.want("both are over", "1 cancel 0")
+}
+
+// However many flows have one Stream ID, what was asked for one of them is not repeated at once for the
+// others; and the neighbor is asked for more a quarter of the time before it would go on, also when
+// the flow that asked has drained.
+func TestFlowsOfOneStreamAreRefreshedTogether(t *testing.T) {
+	const flows = 16
+	f := newFake(t, config())
+	for id := range uint64(flows) {
+		f.event(id, up, 5, 150_000, sai.MarkHigh)
+		f.until(f.now + ms)
+	}
+	sent, until := 0, int64(0)
+	follow := func(to int64) {
+		for f.now < to {
+			f.until(min(f.now+ms/4, to))
+			for _, m := range f.take() {
+				sent++
+				until = m.at + int64(m.pfcm.Time)*1000
+			}
+			if left := until - f.now; left < 10*ms-ms/4 {
+				t.Fatalf("at %d ms the neighbor was asked for %d us more", f.now/ms, left/1000)
+			}
+		}
+	}
+	f.take()
+	until = f.now + 39*ms
+	follow(f.now + 1000*ms)
+	if sent < 50 || sent > 100 {
+		t.Errorf("%d messages in a second, want one each 10 to 20 ms", sent)
+	}
+	for id := range uint64(flows - 1) {
+		f.event(id, up, 5, 0, sai.MarkLow)
+		follow(f.now + 7*ms)
+	}
+	sent = 0
+	if follow(f.now + 1000*ms); sent < 50 || sent > 51 {
+		t.Errorf("%d messages in a second for the last one, want one each 20 ms", sent)
+	}
+}
+
+// The refresh of one flow takes its place only where it asks for as much: a hold that was asked of
+// this switch ends when its neighbor said.
+func TestFlowsOfOneStreamThatWaitHereAreRefreshedWithTheirHold(t *testing.T) {
+	f := newFake(t, config())
+	start, id := f.now, streamOf(5)
+	f.receive(down1, pause(id, 40_000))
+	f.event(1, up, 5, 150_000, sai.MarkHigh)
+	f.event(2, up, 5, 150_000, sai.MarkHigh)
+	f.until(start + 5*ms)
+	f.event(3, up, 5, 150_000, sai.MarkHigh)
+	f.want("all wait here", "1 pause 40000", "1 pause 40000", "1 pause 35000")
+	f.until(start + 18*ms)
+	f.receive(down1, pause(id, 30_000))
+	f.until(start + 21*ms)
+	f.want("the neighbor has refreshed", "1 pause 28000")
+	f.receive(down1, pause(id, 32_000))
+	f.until(start + 24*ms)
+	f.want("and again")
+	f.until(start + 26*ms)
+	f.want("for the third flow", "1 pause 28000")
+}
+
+// Whether the neighbor has what was asked before its link was down is not known: it is asked again.
+func TestFlowsOfOneStreamAreAskedForAfterTheLinkWasDown(t *testing.T) {
+	f := newFake(t, config())
+	f.event(1, up, 5, 150_000, sai.MarkHigh)
+	f.event(2, up, 5, 150_000, sai.MarkHigh)
+	f.take()
+	f.now += ms
+	down := config()
+	down.Ports[0].Self = netip.Addr{}
+	f.core.configure(f.now, newSettings(down))
+	f.now += ms
+	f.core.configure(f.now, newSettings(config()))
+	f.want("the link is back", "1 pause 40000", "1 pause 40000")
+}
+
+// Another action in the configuration is asked for at each flow's next turn, and the former one by none.
+func TestFlowsOfOneStreamAskForAnotherAction(t *testing.T) {
+	f := newFake(t, config())
+	for id := range uint64(4) {
+		f.event(id, up, 5, 150_000, sai.MarkHigh)
+		f.until(f.now + 4*ms)
+	}
+	c := config()
+	q := c.Queues[queue]
+	q.Threshold.Action = notify.Reduce(50)
+	c.Queues[queue] = q
+	f.core.configure(f.now, newSettings(c))
+	f.until(f.now + 20*ms)
+	f.take()
+	f.until(f.now + 100*ms)
+	for _, m := range f.take() {
+		if m.pfcm.Action != q.Threshold.Action {
+			t.Fatalf("asked for %v 20 ms later", m.pfcm.Action)
+		}
+	}
 }
 
 // The same at a border, whose neighbor is paused by PFC: as long as one of the flows asks, at each port
