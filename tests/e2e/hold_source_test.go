@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -43,7 +44,7 @@ func TestHoldBySource(t *testing.T) {
 }
 
 // heldFor is hold_limit_ms of the tests of holds by the sender.
-const heldFor = 400 * time.Millisecond
+const heldFor = 200 * time.Millisecond
 
 func holdBySource(t *testing.T, l *leaf, start func()) {
 	t.Helper()
@@ -77,7 +78,7 @@ func holdBySource(t *testing.T, l *leaf, start func()) {
 			l.put(uplinks[i], l.pfcm(p, change))
 		}
 	}
-	pause := func(_ *notify.Envelope, m *notify.PFCM) { m.Time = 40_000 }
+	pause := func(_ *notify.Envelope, m *notify.PFCM) { m.Time = math.MaxUint16 }
 	// The flow is known from the first of its samples on.
 	for deadline := time.Now().Add(patience); l.notified("cnp", "sent") == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -89,11 +90,18 @@ func holdBySource(t *testing.T, l *leaf, start func()) {
 	cancel := func(_ *notify.Envelope, m *notify.PFCM) { m.Action, m.Time = notify.Cancel, 0 }
 	ask(cancel)
 	var cnps []fabric.Frame
+	// arrive waits until the host has had no more CNPs for a while, and as many as were sent: the count of
+	// these is a second old.
 	arrive := func() {
 		t.Helper()
-		l.until("every CNP arrives at the host", func() bool {
-			cnps = notifications(slices.Clone(c.Frames()))
-			return uint64(len(cnps)) == l.notified("cnp", "sent")
+		last := time.Now()
+		l.until("every CNP arrives at the host, and no more", func() bool {
+			now := notifications(slices.Clone(c.Frames()))
+			if len(now) != len(cnps) {
+				last = time.Now()
+			}
+			cnps = now
+			return time.Since(last) > heldFor/2 && uint64(len(cnps)) == l.notified("cnp", "sent")
 		})
 	}
 	arrive()
@@ -147,7 +155,7 @@ func holdBySource(t *testing.T, l *leaf, start func()) {
 			}
 			last := cnps[len(cnps)-1].Time
 			without := len(asked) - slices.IndexFunc(append(asked, time.Now()), last.Before)
-			if time.Since(last) > heldFor/2 && without >= 20 {
+			if time.Since(last) > heldFor/2 && without >= 5 {
 				return true
 			}
 		}
