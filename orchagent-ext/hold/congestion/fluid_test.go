@@ -19,6 +19,9 @@ type fluid struct {
 	depth, arrived, departed []float64
 	advice                   []Advice
 	queue                    float64
+
+	paused bool    // the port sends nothing
+	sent   float64 // octets in the last step
 }
 
 type advised struct {
@@ -62,8 +65,10 @@ func (f *fluid) step(step int, t *Target, atArrival bool) {
 		f.queue += f.depth[i]
 	}
 	f.pipe = f.pipe[1:]
-	if f.queue > 0 {
+	f.sent = 0
+	if f.queue > 0 && !f.paused {
 		share := min(1, fluidPort*fluidOctets/f.queue)
+		f.sent = f.queue * share
 		f.queue *= 1 - share
 		for i := range f.depth {
 			f.departed[i] += f.depth[i] * share
@@ -79,12 +84,16 @@ func (f *fluid) step(step int, t *Target, atArrival bool) {
 			backlogged++
 		}
 	}
+	told := uint32(0)
+	for i := range f.advice {
+		told += f.advice[i].Rate(now, fluidPace)
+	}
 	for i := range f.rates {
 		octets := f.departed[i]
 		if atArrival {
 			octets = f.arrived[i]
 		}
-		m := Measured{Rate: uint32(math.Round(octets / float64(fluidInterval) / fluidOctets)), Depth: uint64(f.depth[i]), Flows: backlogged}
+		m := Measured{Rate: uint32(math.Round(octets / float64(fluidInterval) / fluidOctets)), Depth: uint64(f.depth[i]), Flows: backlogged, Advised: told}
 		f.arrived[i], f.departed[i] = 0, 0
 		if rate := f.advice[i].Congestion(now, m.Depth > fluidHigh, m, t, fluidPace); rate != 0 {
 			f.advice[i].Tell(now, rate, fluidPace)
@@ -153,6 +162,42 @@ func TestAdvisedFlowsShareThePort(t *testing.T) {
 		}
 		if arrival >= goodput {
 			t.Errorf("%s: measured at arrival the port is used by %.3f, no less than %.3f", name, arrival, goodput)
+		}
+	}
+}
+
+// A port that sends nothing for a while, as one that PFC pauses, is used again soon after: its senders were
+// advised to all but stop, and their queue has drained before they send more. Steps of a hundredth of the
+// port would leave most of it unused for seconds.
+func TestAdvisedFlowsUseThePortAfterAPause(t *testing.T) {
+	const begin, half = 3 * time.Second, 500 * time.Millisecond
+	target := &Target{Bytes: 100_000_000, Delay: time.Hour, Min: 1, Port: uint32(fluidPort)}
+	for _, c := range []struct {
+		flows int
+		used  float64 // from 0.2 s to 0.7 s after the pause
+	}{{1, 0.85}, {2, 0.95}, {16, 0.99}} {
+		rates := make([]float64, c.flows)
+		for i := range rates {
+			rates[i] = 2 * fluidPort / float64(c.flows)
+		}
+		f, used, drained, deepest := newFluid(rates), 0.0, false, 0.0
+		for step := range int((begin + 4*half) / fluidStep) {
+			at := time.Duration(step) * fluidStep
+			f.paused = at >= begin && at < begin+300*time.Millisecond
+			f.step(step, target, false)
+			if at >= begin+half && at < begin+2*half {
+				used += f.sent / (fluidPort * fluidOctets * float64(half/fluidStep))
+			}
+			if at > begin && !f.paused {
+				drained = drained || f.queue < float64(target.Bytes)/2
+			}
+			if drained {
+				deepest = max(deepest, f.queue)
+			}
+		}
+		t.Logf("%d flows: %.2f of the port are used, deepest %.0f octets", c.flows, used, deepest)
+		if used < c.used || !drained || deepest > 2*float64(target.Bytes) {
+			t.Errorf("%d flows: %.2f of the port are used, want %.2f; deepest %.0f octets, want %d", c.flows, used, c.used, deepest, 2*target.Bytes)
 		}
 	}
 }

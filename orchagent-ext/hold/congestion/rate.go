@@ -17,20 +17,24 @@ type Target struct {
 
 // Measured has the measurements of a flow in its queue over one interval.
 type Measured struct {
-	Rate  uint32        // Mbit/s at which the flow left the queue
-	Came  uint32        // Mbit/s at which it arrived
-	Depth uint64        // octets of the flow in the queue
-	Flows int           // flows that have octets in the queue, this one included; 0 counts as 1
-	Delay time.Duration // that packets waited
-	Lost  bool          // whether the queue dropped packets of the flow
-	Told  uint32        // Mbit/s of the last advice to its sender, while that holds; 0: none
-	Fair  uint32        // Mbit/s, at which each of the flows would leave if all got the same; 0: not known
-	Most  uint32        // Mbit/s, at which the largest of them arrives, averaged
+	Rate    uint32        // Mbit/s at which the flow left the queue
+	Came    uint32        // Mbit/s at which it arrived
+	Depth   uint64        // octets of the flow in the queue
+	Flows   int           // flows that have octets in the queue, this one included; 0 counts as 1
+	Delay   time.Duration // that packets waited
+	Lost    bool          // whether the queue dropped packets of the flow
+	Told    uint32        // Mbit/s of the last advice to its sender, while that holds; 0: none
+	Advised uint32        // Mbit/s of the last advice to all flows of the queue together, while that holds
+	Fair    uint32        // Mbit/s, at which each of the flows would leave if all got the same; 0: not known
+	Most    uint32        // Mbit/s, at which the largest of them arrives, averaged
 }
 
 // climb is the largest rise from one advice to the next, as a factor, for a flow above
-// its share.
+// its share, and for one that hardly waits.
 const climb = 1.25
+
+// spare is the part of its share below which a flow hardly waits.
+const spare = 0.125
 
 // uneven is how much more than the fair share the largest flow has where flows are unequal:
 // more than the packets that an interval begins or ends in.
@@ -58,6 +62,12 @@ func (m *Measured) idle() bool { return m.Rate == 0 && m.Depth == 0 }
 // and leave the port idle. It rises by 1 % of the port's speed at most, above its share
 // by a quarter: a flow that got the port of others while those paused would keep it.
 //
+// After a pause of the port all flows have the least rate, and steps of 1 % leave it idle for
+// seconds: the rate that leaves follows a round trip later. A flow that hardly waits, and uses more
+// than half of its last advice, rises by a quarter of that, too, so it at most doubles in a round trip;
+// and as long as the advice to all flows of the queue is less than the port's speed: where others
+// pause, theirs has not changed.
+//
 // The rate at which a flow leaves is its part of the port; the rate at which it arrives
 // is its demand, and following that leaves the port idle after each correction.
 //
@@ -72,6 +82,9 @@ func (t *Target) Rate(m Measured) uint32 {
 	step := max(float64(t.Port)/100, 1) // less would be lost in whole Mbit/s
 	switch {
 	case r < 1 && !m.Lost && t.Port != 0:
+		if r < spare && m.Advised < t.Port && rate > told/2 {
+			rate, step = max(rate, told), max(step, (climb-1)*told)
+		}
 		if rate += step; m.Told != 0 {
 			rate = min(max(rate, told), told+step)
 		}

@@ -134,7 +134,7 @@ func (c *core) measure(now int64, f *congested, octets uint64) (m congestion.Mea
 	a.came += (rate(came-min(dropped, came)) - a.came) / smooth
 	a.before, a.depth, a.last = state, octets, now
 	b := c.backlog(now, f)
-	m.Flows = max(b.flows, 1)
+	m.Flows, m.Advised = max(b.flows, 1), uint32(min(b.told, math.MaxUint32))
 	m.Fair, m.Most = b.shares()
 	if p := c.settings.members[f.q.Port]; p != nil && p.Speed != 0 {
 		m.Fair = min(m.Fair, p.Speed/uint32(m.Flows))
@@ -157,6 +157,7 @@ type backlogged struct {
 	measured   uint64  // octets of the flows that the switch counts
 	rate, most float64 // Mbit/s: at which those leave, and at which the largest arrives
 	other      uint64  // octets of the largest of the rest
+	told       uint64  // Mbit/s, of the advice in force to all of them
 }
 
 // shares returns the rate at which each flow would leave if all got the same, and that of
@@ -189,8 +190,12 @@ func (c *core) backlog(now int64, f *congested) backlogged {
 	}
 	b = backlogged{at: now}
 	for _, other := range c.congested {
+		if other.queue != f.queue {
+			continue
+		}
+		b.told += uint64(other.advised.Rate(now, &c.settings.Advice.Pace))
 		octets := other.queued()
-		if other.queue != f.queue || octets == 0 {
+		if octets == 0 {
 			continue
 		}
 		b.flows++

@@ -375,8 +375,9 @@ func (w *watch) measure(n *Net, f *watched) {
 	l := &n.links[f.link]
 	target := a.Target
 	target.Port = uint32(8e6 / l.psPerOctet)
-	flows := 0
+	now, flows, told := n.now/Nanosecond, 0, uint32(0)
 	for _, o := range w.onLink[f.link] {
+		told += o.advice.Rate(now, &a.Pace)
 		if w.octets(o) > 0 {
 			flows++
 		}
@@ -385,10 +386,10 @@ func (w *watch) measure(n *Net, f *watched) {
 	m := congestion.Measured{
 		Rate: uint32(f.left * mbps / uint64(interval)), Came: uint32(f.came * mbps / uint64(interval)),
 		Depth: w.octets(f), Flows: max(flows, 1), Delay: time.Duration(l.depth * l.psPerOctet / Nanosecond),
+		Advised: told,
 	}
 	m.Fair, m.Most = target.Port/uint32(m.Flows), m.Came
 	f.came, f.left = 0, 0
-	now := n.now / Nanosecond
 	rate := f.advice.Congestion(now, f.flow.Congested(), m, &target, &a.Pace)
 	if f.advice.Tell(now, rate, &a.Pace) {
 		n.Advices++
