@@ -343,14 +343,14 @@ func (c *core) silence(f *congested, p *port) *uint64 {
 // again after half of it, so the neighbor is asked a quarter before it would go on. What is derived from a
 // hold here has no such turn, and has to be asked for to its end.
 func (c *core) isRefreshed(now int64, f *congested, action notify.Action, us uint16) bool {
-	if r := &f.hold; !r.open || r.key != f.key() || r.pauses != pauses(action) || c.others(r, r.key).flows == 0 {
+	r, t := &f.hold, c.asked[f.hold.key]
+	if !r.open || r.key != f.key() || r.pauses != pauses(action) || t.flows == 1 {
 		return false
 	}
 	less := us / 4
 	if f.derived != 0 {
 		less = 1 // what the time was rounded by
 	}
-	t := c.asked[f.hold.key]
 	if !t.covers(now, action, us, less) {
 		return false
 	}
