@@ -319,12 +319,20 @@ func loadFilter(program []uint64) (int, error) {
 		name                  [16]byte
 	}{kind: unix.BPF_PROG_TYPE_SOCKET_FILTER, count: uint32(len(program)), instructions: unsafe.Pointer(&program[0]), license: unsafe.Pointer(&license)}
 	copy(attr.name[:], "sluice_police")
-	fd, err := bpfCall(unix.BPF_PROG_LOAD, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
-	if err != nil {
-		return -1, os.NewSyscallError("bpf BPF_PROG_LOAD", err)
+	// A signal to the thread ends the kernel's verifier: it is asked again.
+	for attempt := 1; ; attempt++ {
+		fd, err := bpfCall(unix.BPF_PROG_LOAD, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
+		switch {
+		case err == nil:
+			return fd, nil
+		case err != unix.EAGAIN || attempt == loadAttempts:
+			return -1, os.NewSyscallError("bpf BPF_PROG_LOAD", err)
+		}
 	}
-	return fd, nil
 }
+
+// loadAttempts is how often the kernel is asked to take a filter.
+const loadAttempts = 20
 
 // bpfCall is bpf(2); its result is a file descriptor where the command makes one.
 func bpfCall(command int, attr unsafe.Pointer, size uintptr) (int, error) {

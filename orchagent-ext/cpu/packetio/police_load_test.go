@@ -4,7 +4,10 @@ package packetio
 
 import (
 	"errors"
+	"os"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,6 +40,44 @@ func TestKernelTakesThePolicerOfAnyRates(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// A thread that gets signals loads filters, too: the runtime of Go sends them at any time.
+func TestFilterIsLoadedByAThreadThatGetsSignals(t *testing.T) {
+	p, err := openPolicer()
+	if err != nil {
+		t.Skip("needs BPF: ", err)
+	}
+	t.Cleanup(func() { _ = p.close() })
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread, ended := unix.Gettid(), make(chan struct{})
+	var signals sync.WaitGroup
+	signals.Go(func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-time.After(200 * time.Microsecond):
+				_ = unix.Tgkill(os.Getpid(), thread, unix.SIGURG)
+			}
+		}
+	})
+	defer func() {
+		close(ended)
+		signals.Wait()
+	}()
+	rate := MessageRate{PerSecond: 1000, Burst: 50}
+	program := p.program(true, messageRates{rate, rate, rate})
+	for n := range 200 {
+		fd, err := loadFilter(program)
+		if err != nil {
+			t.Fatalf("load %d: %v", n, err)
+		}
+		if err := unix.Close(fd); err != nil {
+			t.Error(err)
 		}
 	}
 }
