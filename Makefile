@@ -128,10 +128,13 @@ RACE := GORACE="atexit_sleep_ms=100 $${GORACE:-}"
 # The state of the tree: tests, and make generate, must leave it as it was.
 TREE := { git status --porcelain && git diff || true; } 2>/dev/null | git hash-object --stdin
 
+# Packages at a time.
+PARALLEL ?= $$(($$(nproc) + 1))
+
 test: deps build build/promtool build/uml ## run all tests under the race detector
 	@echo 'go test: the longest packages run first, and results come in order: the first line takes some minutes'
 	before=$$($(TREE))
-	GOFLAGS='-trimpath -buildvcs=false' $(RACE) go test -race $(NO_RACE) -p $$(($$(nproc) + 1)) -count=1 -timeout 25m ./tests/e2e ./tests/gnmi ./...
+	GOFLAGS='-trimpath -buildvcs=false' $(RACE) go test -race $(NO_RACE) -p $(PARALLEL) -count=1 -timeout 25m ./tests/e2e ./tests/gnmi ./...
 	[ "$$before" = "$$($(TREE))" ] || { git status --short; echo 'make test: a test changed files of the tree' >&2; exit 1; }
 
 CHECKS ?=

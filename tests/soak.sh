@@ -46,6 +46,8 @@ needs() { # PACKAGES COMMAND [ARGUMENT]...
 
 check e2e long ./tests/e2e
 check gnmi long ./tests/gnmi
+# all tests on a machine with much else to do
+check busy env -u SLUICE_SOAK make test PARALLEL=$((3 * $(nproc)))
 check rough make rough
 check sim make sim
 check sim-full make sim-full
