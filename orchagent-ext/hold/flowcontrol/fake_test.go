@@ -202,6 +202,17 @@ func (f *fake) event(id uint64, in sai.ObjectID, label uint32, octets uint64, ma
 		Length: sai.FlowHead, Head: head(source, sink, label)}))
 }
 
+// whileDown does something while the port to the neighbor at up has no address, as where its link is down.
+func (f *fake) whileDown(do func()) {
+	f.now += ms
+	down := config()
+	down.Ports[0].Self = netip.Addr{}
+	f.core.configure(f.now, newSettings(down))
+	do()
+	f.now += ms
+	f.core.configure(f.now, newSettings(config()))
+}
+
 // until lets time pass, and does what is due in between.
 func (f *fake) until(to int64) {
 	for n := 0; ; n++ {

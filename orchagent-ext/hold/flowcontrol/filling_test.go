@@ -83,16 +83,12 @@ func TestNeighborThatIsReachedAgainIsAskedAtOnce(t *testing.T) {
 	f := newFake(t, config())
 	f.event(1, up, 1, 150_000, sai.MarkHigh)
 	f.take()
-	f.now += ms
-	down := config()
-	down.Ports[0].Self = netip.Addr{}
-	f.core.configure(f.now, newSettings(down))
-	f.event(2, up, 2, 150_000, sai.MarkHigh)
-	if got := f.take(); len(got) != 0 {
-		t.Fatalf("without an address: %+v", got)
-	}
-	f.now += ms
-	f.core.configure(f.now, newSettings(config()))
+	f.whileDown(func() {
+		f.event(2, up, 2, 150_000, sai.MarkHigh)
+		if got := f.take(); len(got) != 0 {
+			t.Fatalf("without an address: %+v", got)
+		}
+	})
 	var got []uint16
 	for _, s := range f.take() {
 		got = append(got, s.pfcm.StreamID)

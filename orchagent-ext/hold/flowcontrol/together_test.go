@@ -4,7 +4,6 @@ package flowcontrol
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -163,12 +162,7 @@ func TestFlowsOfOneStreamAreAskedForAfterTheLinkWasDown(t *testing.T) {
 	f.event(1, up, 5, 150_000, sai.MarkHigh)
 	f.event(2, up, 5, 150_000, sai.MarkHigh)
 	f.take()
-	f.now += ms
-	down := config()
-	down.Ports[0].Self = netip.Addr{}
-	f.core.configure(f.now, newSettings(down))
-	f.now += ms
-	f.core.configure(f.now, newSettings(config()))
+	f.whileDown(func() {})
 	f.want("the link is back", "1 pause 40000", "1 pause 40000")
 }
 
