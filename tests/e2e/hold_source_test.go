@@ -165,10 +165,11 @@ func holdBySource(t *testing.T, l *leaf, start func()) {
 		}
 		return false
 	}
-	for {
+	for attempt := 1; ; attempt++ {
 		ignored := isIgnored()
 		ask(cancel)
 		if arrive(); ignored && l.notified("pfcm", "watchdog") > fired {
+			t.Logf("a message that is repeated: ignored behind the limit, attempt %d", attempt)
 			break
 		}
 		if time.Now().After(deadline) {
