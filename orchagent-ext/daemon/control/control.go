@@ -150,7 +150,11 @@ func (c *Control) Stop() {
 }
 
 // Active reports whether flow control runs as configured.
-func (c *Control) Active() bool { return c.running != nil && c.err == nil }
+func (c *Control) Active() bool { return c.running != nil && c.err == nil && !c.starting() }
+
+// starting reports whether flow control has no configuration yet, since the neighbors of its ports
+// are being read.
+func (c *Control) starting() bool { return c.running != nil && c.running.config == nil && c.err == nil }
 
 // Changed returns the channel that is readable once neighbors have changed, and Reconcile is
 // due; nil while flow control does not run.

@@ -27,6 +27,9 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.S
 		return
 	}
 	r, state, reason := c.running, telemetry.Active, ""
+	if c.starting() {
+		state = telemetry.Off
+	}
 	if c.err != nil {
 		reason = task.FirstLine(c.err)
 		report.Warn("notifications: " + reason)
@@ -45,7 +48,8 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.S
 	if r == nil || r.config == nil {
 		return
 	}
-	report.Warn(warnings(s, r.config, r.neighbors.Ports())...)
+	known, _ := r.neighbors.Ports()
+	report.Warn(warnings(s, r.config, known)...)
 	report.Warn(r.Realtime(), c.partial, c.trips.Warning(s))
 	if c.trips.InUse > 0 {
 		report.Row.RttUs = telemetry.Small(int(c.trips.InUse.Microseconds()))

@@ -26,11 +26,9 @@ import (
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
-	"sluice/orchagent-ext/hold/watch"
 	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/host/files"
 	"sluice/orchagent-ext/switch/engine"
-	sai "sluice/sai-shim"
 )
 
 // Config of Run.
@@ -216,8 +214,6 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 	defer ticker.Stop()
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
-	o.statistics.Lock() // but for while the loop waits
-	defer o.statistics.Unlock()
 	o.publish(writing)
 	for {
 		if ctx.Err() != nil { // before whatever else is due
@@ -233,7 +229,6 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 		}
 		placed := o.placement.Events()
 		act := func() {}
-		o.statistics.Unlock()
 		select {
 		case <-ctx.Done():
 		case <-neighbors:
@@ -265,7 +260,6 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 				}
 			}
 		}
-		o.statistics.Lock()
 		act()
 	}
 }
@@ -352,7 +346,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	if err := o.setPorts(writing); err != nil {
 		return err
 	}
-	o.statistics.Reconcile(o.sw, statistics.PortsOf(o.snapshot()))
+	o.statistics.Reconcile(o.sw.Counters(), statistics.PortsOf(o.snapshot()))
 	p := policy.Of(o.snapshot())
 	o.sw.pace = o.sw.control.Pace()
 	p.Depths.Interval = o.sw.pace
@@ -410,13 +404,7 @@ func (o *orch) control(ctx context.Context, g task.Group) {
 	if o.sw == nil || o.snapshot() == nil {
 		return
 	}
-	env := control.Environment{Ports: o.sw.Ports, Depths: o.sw.Depths, Log: o.Log}
-	if lib := o.sw.Library; lib != nil {
-		env.Library = lib
-		env.Depths = func(ctx context.Context, queues []sai.ObjectID) []watch.Depth {
-			return o.readDepths(ctx, lib, queues)
-		}
-	}
+	env := control.Environment{Library: o.sw.Library, Ports: o.sw.Ports, Depths: o.sw.Depths, Log: o.Log}
 	sampling := cmp.Or(o.sw.SampleRate(), o.sw.outcome.Sampling)
 	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot(), Choices: o.sw.outcome.Choices, Sampling: sampling, Hosts: o.path.RoundTrips().Hosts, Now: o.Now()}, &env)
 }

@@ -8,7 +8,6 @@ import (
 	"sluice/orchagent-ext/daemon/placement"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
-	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/switch/engine"
 )
@@ -31,7 +30,7 @@ func (o *orch) place(ctx context.Context, g task.Group) {
 		HeldPairs: func() placement.Ask {
 			return sw.askHeld(func(engine.FlowEntry) uint16 { return 0 })
 		},
-		PortStats: func(name string) *telemetry.PortStats { return sw.ReadPorts([]string{name})[0] },
+		PortStats: sw.PortStats,
 		Databases: o.Databases, CountersDB: o.countersDB, Log: o.Log, Now: o.Now,
 	})
 }

@@ -15,10 +15,12 @@ import (
 	"sluice/orchagent-ext/daemon/entries"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/statistics"
-	"sluice/orchagent-ext/hold/sampled"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/watch"
 	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/switch/gate"
 	"sluice/orchagent-ext/switch/orchagent"
 	sai "sluice/sai-shim"
 )
@@ -40,16 +42,24 @@ type Switch struct {
 	Ports control.Ports
 
 	// Library watches and holds single flows; nil: no driver of this kind does.
-	Library *sai.Library
+	Library flowcontrol.Library
 
 	// Depths reads queues, in the order of its argument, in a goroutine of its own; it returns nil
-	// once ctx is done. Nil: Library does, between the calls of the loop.
+	// once ctx is done.
 	Depths func(ctx context.Context, queues []sai.ObjectID) []watch.Depth
+
+	// Turns gives turns at the switch; nil: its driver writes rows, and makes no calls.
+	Turns *gate.Gate
 }
 
 // Hardware is the ports and the counters of a switch.
 type Hardware interface {
-	statistics.Switch
+	// Counters returns a reader of counters for the ports of the last SetPorts, which belongs to
+	// another goroutine.
+	Counters() statistics.Switch
+
+	// PortStats reads the counters of a port; nil: it has none.
+	PortStats(name string) *telemetry.PortStats
 
 	// SetPorts learns which port of the switch is which, or fails with ErrPorts. reloaded: ports
 	// have come or gone, and what was bound to those that went is gone.
@@ -262,18 +272,4 @@ func (o *orch) checkDrift() bool {
 		o.Log.Info("other processes have changed objects of Sluice, or the abilities of the switch have changed")
 	}
 	return changed || err != nil
-}
-
-// readDepths reads queues by a library, between the calls of the loop.
-func (o *orch) readDepths(ctx context.Context, lib *sai.Library, queues []sai.ObjectID) []watch.Depth {
-	if !o.statistics.Await(ctx) {
-		return nil
-	}
-	defer o.statistics.Unlock()
-	all := make([]watch.Depth, len(queues))
-	stats, errs := lib.AllQueueStats(queues)
-	for i, s := range stats {
-		all[i] = watch.Depth{Reading: sampled.Reading{Octets: s[sai.QueueOccupancy], Packets: s[sai.QueuePackets], Dropped: s[sai.QueueDropped]}, Left: s[sai.QueueOctets], Err: errs[i]}
-	}
-	return all
 }
