@@ -66,7 +66,6 @@ type Control struct {
 	partial string
 	learner atomic.Pointer[flowcontrol.Task]
 	watcher atomic.Pointer[watch.Flows] // receives samples; nil: flows are not estimated
-	counted []ygot.GoStruct             // rows of counters as of the last Count
 	earlier totals                      // of the tasks that ended
 	trips   roundtrips.Times
 }
@@ -141,11 +140,8 @@ func (c *Control) Stop() {
 	c.learner.Store(nil)
 	c.watcher.Store(nil)
 	if c.running != nil {
-		c.running.end()
+		c.running.end(c.finish)
 		c.running = nil
-		if c.counted != nil {
-			c.earlier, c.counted = totalsOf(c.counted), nil
-		}
 	}
 }
 

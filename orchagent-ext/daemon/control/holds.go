@@ -23,7 +23,7 @@ func (c *Control) Holds() func() func(f engine.FlowEntry, stream uint16) bool {
 	}
 	last := r.report
 	return func() func(engine.FlowEntry, uint16) bool {
-		is := cmp.Or(r.Report(), last)
+		is := cmp.Or(r.Now(), last)
 		return func(f engine.FlowEntry, stream uint16) bool { return is != nil && holds(is, f, stream) }
 	}
 }

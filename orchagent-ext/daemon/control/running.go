@@ -98,10 +98,11 @@ func start(ctx context.Context, g task.Group, exact bool, env *Environment) (_ *
 }
 
 // end ends the task, which releases holds and cancels requests to neighbors, and removes the
-// marks of queues.
-func (r *running) end() {
+// marks of queues. It calls ended when the task has published its last report.
+func (r *running) end(ended func(*running)) {
 	r.cancel()
 	r.done.Wait()
+	ended(r)
 	for queue := range r.marks {
 		_ = r.library.SetQueueMarks(queue, 0, 0) // the queue may have gone
 	}

@@ -145,7 +145,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 		all = append(all, *to)
 	}
 	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TableHost, telemetry.TablePlacementFabric, telemetry.TablePlacementGroup, telemetry.TablePlacementMember, telemetry.TableNextHop, telemetry.TableHash)
-	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableDepthStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
+	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableDepthStats, telemetry.TableTurnStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
 	o.statistics = statistics.New(o.counters, c.Log, c.Now)
 	o.warm.DB = o.stateDB
 	o.routes = routes.New(o.rows, &o.encoder)
@@ -232,7 +232,7 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 		select {
 		case <-ctx.Done():
 		case <-neighbors:
-			act = func() { o.control(ctx, g) }
+			act = func() { o.neighborsChanged(ctx, writing, g) }
 		case <-placed.Hops:
 			act = o.placement.HopsChanged
 		case <-placed.Order:
@@ -407,6 +407,14 @@ func (o *orch) control(ctx context.Context, g task.Group) {
 	env := control.Environment{Library: o.sw.Library, Ports: o.sw.Ports, Depths: o.sw.Depths, Log: o.Log}
 	sampling := cmp.Or(o.sw.SampleRate(), o.sw.outcome.Sampling)
 	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot(), Choices: o.sw.outcome.Choices, Sampling: sampling, Hosts: o.path.RoundTrips().Hosts, Now: o.Now()}, &env)
+}
+
+// neighborsChanged brings flow control to the neighbors of now. The first ones make it active.
+func (o *orch) neighborsChanged(ctx, writing context.Context, g task.Group) {
+	before := o.sw.control.Active()
+	if o.control(ctx, g); o.sw.control.Active() != before {
+		o.publish(writing)
+	}
 }
 
 // giveStreamIDs brings the Stream IDs to the configuration. Before the switch is open the

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"math"
 
+	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/desired"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
@@ -90,11 +92,12 @@ func (o *orch) describe(s *status.Report) {
 	for _, row := range o.encoder.Encode(o.capability()) {
 		o.rows.Set(row)
 	}
+	now := control.Instant{Wall: o.Now(), Monotonic: packetio.Monotonic()}
 	flows := o.entries.Rows(shown, o.streams.ID)
 	flows = o.path.Health(flows, o.sw.PortName)
-	o.rows.Replace(telemetry.TableFlow, o.encoder.Encode(o.sw.control.FlowRows(flows, o.Now())...))
+	o.rows.Replace(telemetry.TableFlow, o.encoder.Encode(o.sw.control.FlowRows(flows, now)...))
 	o.rows.Replace(telemetry.TableHost, o.encoder.Encode(o.sw.control.HostRows()...))
-	o.rows.Replace(telemetry.TableHold, o.encoder.Encode(o.sw.control.HoldRows(o.Now())...))
+	o.rows.Replace(telemetry.TableHold, o.encoder.Encode(o.sw.control.HoldRows(now)...))
 }
 
 // capability returns the abilities of the switch, with the methods in use.
@@ -140,6 +143,7 @@ func (o *orch) count() {
 	o.counters.Replace(telemetry.TableDepthStats, o.encoder.Encode(o.sw.control.DepthRows()...))
 	o.counters.Replace(telemetry.TableNotify, o.encoder.Encode(o.sw.control.Count(&o.encoder)...))
 
+	o.counters.Replace(telemetry.TableTurnStats, o.encoder.Encode(status.TurnRows(o.sw.Turns)...))
 	o.counters.Replace(telemetry.TableIPFIXStats, o.encoder.Encode(o.path.Collectors()...))
 
 	err := errors.Join(errs...)

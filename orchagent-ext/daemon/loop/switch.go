@@ -210,8 +210,6 @@ func (o *orch) closeSwitch() error {
 	if o.sw == nil {
 		return nil
 	}
-	// What came since the counters were published last counts, too.
-	o.sw.control.Count(&o.encoder)
 	o.stop()
 	o.statistics.Reconcile(nil, nil)
 	sw := o.sw
