@@ -26,7 +26,7 @@ const captures = "../../tests/captures/"
 // sluice runs a command line and returns what it printed and its exit code.
 func sluice(stdin io.Reader, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
-	code = run(context.Background(), args, stdin, &out, &errs)
+	code = runEither(context.Background(), args, stdin, &out, &errs)
 	return out.String(), errs.String(), code
 }
 

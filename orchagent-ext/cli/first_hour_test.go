@@ -41,7 +41,7 @@ func TestFirstHourFilesAreKept(t *testing.T) {
 func TestFirstHourTerminalGetsNoBinary(t *testing.T) {
 	p := newPTY(t, 80, 24)
 	var errs bytes.Buffer
-	code := run(context.Background(), []string{"gen", "-", "--packets", "4"}, nil, p.slave, &errs)
+	code := runEither(context.Background(), []string{"gen", "-", "--packets", "4"}, nil, p.slave, &errs)
 	if code != 1 || !strings.Contains(errs.String(), "terminal") || p.all() != "" {
 		t.Errorf("exit code %d, %q, terminal %q", code, errs.String(), p.all())
 	}
@@ -154,7 +154,7 @@ func TestFirstHourDoctorFindsSyncd(t *testing.T) {
 func TestFirstHourUsageErrorsNameTheHelp(t *testing.T) {
 	for command, help := range map[string]string{
 		"decode": "sluice decode", "decode --nonsense x": "sluice decode", "show flows --top x": "sluice show flows", "explode": "sluice", "show statuss": "sluice show",
-		"version now": "sluice version", "gen a.pcap b.pcap": "sluice gen",
+		"version now": "sluice version", "gen a.pcap b.pcap": "sluice-lab gen",
 	} {
 		if _, errs, code := sluice(nil, strings.Fields(command)...); code != 1 || !strings.HasSuffix(errs, "("+help+" --help)\n") || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, %q", command, code, errs)

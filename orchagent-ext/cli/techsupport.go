@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/techsupport"
 	"sluice/orchagent-ext/cli/terminal"
 	"sluice/yang/rows"
@@ -41,13 +42,13 @@ container. It takes 30 s at most, and 10 MiB.`,
   sluice techsupport --out techsupport.tar.gz --since 2h
   docker exec sluice start.sh sluice techsupport --out - > techsupport.tar.gz
   sluice techsupport -o json | jq '.parts[] | select(.name == "errors")'`,
-		Args: exactly(),
+		Args: kit.Exactly(),
 	}
 	flags := cmd.Flags()
 	dbs := addDatabases(flags)
 	flags.StringVar(&out, "out", "", "write an archive into this new file; - is standard output")
 	flags.DurationVar(&since, "since", 24*time.Hour, "how far back lines of the log are taken")
-	format := addFormat(flags, "one object")
+	format := kit.AddFormat(flags, "one object")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if since <= 0 {
 			return errors.New("--since must be more than 0")
