@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/testbed/lab"
 	"sluice/orchagent-ext/wire/roce"
 )
 
@@ -281,8 +282,8 @@ func TestMalformedPacketsAreCounted(t *testing.T) {
 }
 
 func TestHelpOfEveryCommandHasAnExample(t *testing.T) {
-	for _, cmd := range NewRootCommand(true).Commands() {
-		if cmd.Example == "" || cmd.Short == "" || cmd.Long == "" {
+	for _, cmd := range append(NewRootCommand(true).Commands(), lab.NewRootCommand(version).Commands()...) {
+		if !cmd.Hidden && (cmd.Example == "" || cmd.Short == "" || cmd.Long == "") {
 			t.Errorf("%s: example, short or long help is missing", cmd.Name())
 		}
 	}

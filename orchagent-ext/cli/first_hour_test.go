@@ -12,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"sluice/orchagent-ext/cli/doctor"
+	"sluice/orchagent-ext/testbed/lab"
 )
 
 // TestFirstHourFilesAreKept: a command writes over a file on request alone.
@@ -164,10 +167,11 @@ func TestFirstHourUsageErrorsNameTheHelp(t *testing.T) {
 
 // TestFirstHourHelpIsInGroups: each command has its place.
 func TestFirstHourHelpIsInGroups(t *testing.T) {
-	cmd := NewRootCommand(false)
-	for _, c := range cmd.Commands() {
-		if c.GroupID == "" {
-			t.Errorf("%s is in no group", c.Name())
+	for _, cmd := range []*cobra.Command{NewRootCommand(false), lab.NewRootCommand(version)} {
+		for _, c := range cmd.Commands() {
+			if c.GroupID == "" && !c.Hidden {
+				t.Errorf("%s is in no group", c.CommandPath())
+			}
 		}
 	}
 	if out, _ := good(t, "--help"); !strings.Contains(out, "\nUse it:\n") || strings.Contains(out, "Available Commands") {

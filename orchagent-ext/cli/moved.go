@@ -54,7 +54,13 @@ func inLab(cmd *cobra.Command, args []string) error {
 
 // newCaptureCommand returns `sluice capture`: commands that write captures, or compute labels.
 func newCaptureCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "capture", Short: "Compute flow labels; write a capture with other labels, or in IPv6", Args: kit.Words, RunE: kit.Help}
+	cmd := &cobra.Command{
+		Use: "capture", Short: "Compute flow labels; write a capture with other labels, or in IPv6",
+		Long: "Compute the flow label of a queue pair, or copy a capture: with the labels that Sluice would\nwrite, or carried over from IPv4 into IPv6.",
+		Example: `  sluice capture label --dst-qp 17 --src 2001:db8::1 --dst 2001:db8::2 --algorithm crc32
+  sluice capture relabel in.pcap out.pcap`,
+		Args: kit.Words, RunE: kit.Help,
+	}
 	cmd.AddCommand(captureCommands()...)
 	return cmd
 }
@@ -69,6 +75,7 @@ func hidden() []*cobra.Command {
 	all := slices.Concat(captureCommands(), []*cobra.Command{newMoved("demo"), newMoved("gen"), newMoved("send")})
 	for _, c := range all {
 		c.Hidden = true
+		kit.CompleteFlags(c)
 	}
 	return all
 }

@@ -12,9 +12,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/testbed/fabric/privateredis"
@@ -26,7 +29,11 @@ import (
 // runEither runs a command line of sluice, or, by its first word, of sluice-lab: tests read with
 // the one program the packets that they make with the other.
 func runEither(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	if len(args) > 0 && slices.Contains([]string{"gen", "send", "verify", "demo"}, args[0]) {
+	first := args
+	if len(args) > 1 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		first = args[1:]
+	}
+	if len(first) > 0 && slices.Contains([]string{"gen", "send", "verify", "demo"}, first[0]) {
 		return lab.Run(ctx, version, args, stdin, stdout, stderr)
 	}
 	return Run(ctx, version, args, stdin, stdout, stderr)

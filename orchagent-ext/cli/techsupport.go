@@ -18,6 +18,7 @@ import (
 	"sluice/orchagent-ext/cli/techsupport"
 	"sluice/orchagent-ext/cli/terminal"
 	"sluice/yang/rows"
+	"sluice/yang/text"
 )
 
 // newTechsupportCommand returns `sluice techsupport`.
@@ -81,7 +82,7 @@ container. It takes 30 s at most, and 10 MiB.`,
 				err = writePrivate(out, &packed)
 			}
 			if err == nil {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%d parts in %s\n", len(r.Parts), out)
+				fmt.Fprintf(cmd.ErrOrStderr(), "%d parts in %s\n", len(r.Parts), text.Lines(out))
 			}
 			return err
 		}

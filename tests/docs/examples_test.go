@@ -126,6 +126,7 @@ var examples = []example{
 	{text: "sluice listen", until: heardPFC, then: endTool},
 	{text: "sluice listen --dev eth0 --json --for 10s", until: heardPFC, then: endTool},
 	{text: "sluice listen --count 1", until: heardPFC, then: "while pgrep -x sluice; do " + sendPFC + "sleep 0.1; done"}, // the first one may come before it listens
+	{text: "sluice-lab verify --dev eth0 --count 6400 --json", run: "sluice-lab verify --dev eth0 --count 10 --json", until: verifiedFar, then: printed},
 	{text: "sluice-lab verify --dev eth0 --for 10s", until: verifiedFar, then: endLab},
 	{text: "sluice advise listen --json", until: advised, then: endTool},
 	{text: "sluice advise listen", until: advised, then: endTool},

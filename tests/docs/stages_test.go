@@ -155,7 +155,7 @@ for i in $(seq 600); do etcdctl get --prefix /sluice/default/node/ | grep -q . &
 	{
 		page:  "notifications.md",
 		first: "sluice-lab send pfcm --dev eth0",
-		given: "ip netns add far; ip link add eth0 type veth peer name eth0 netns far; ip link set eth0 up; ip -n far addr add fe80::2/64 dev eth0 nodad; ip -n far link set eth0 up; while ip addr show dev eth0 | grep -q tentative; do sleep 0.1; done",
+		given: "install bin/sluice-lab /usr/local/bin/; ip netns add far; ip link add eth0 type veth peer name eth0 netns far; ip link set eth0 up; ip -n far addr add fe80::2/64 dev eth0 nodad; ip -n far link set eth0 up; while ip addr show dev eth0 | grep -q tentative; do sleep 0.1; done",
 	},
 	{
 		page:  "advice.md",

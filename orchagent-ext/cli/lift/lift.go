@@ -19,10 +19,10 @@ type Lifter struct {
 	buf    []byte
 }
 
-// ethernetLen is the length of an Ethernet header without tags.
+// ethernetLen is the length of an untagged Ethernet header.
 const ethernetLen = 14
 
-// ErrNotLifted is the error for a RoCEv2 packet without an IPv6 form: it is IPv6 already,
+// ErrNotLifted is the error for a RoCEv2 packet that has no IPv6 form: it is IPv6 already,
 // in a tunnel, or cut.
 var ErrNotLifted = errors.New("not a whole RoCEv2 packet directly over IPv4")
 
@@ -43,7 +43,7 @@ func (l *Lifter) Lift(p *roce.Packet) ([]byte, error) {
 	}
 	link := p.LinkHeader()
 	if len(link) < ethernetLen {
-		// raw IP: the file says nothing of Ethernet
+		// raw IP
 		link = make([]byte, ethernetLen)
 	}
 	b := append(l.buf[:0], link...)
