@@ -81,7 +81,7 @@ type library struct {
 	// end the process at some.
 	Avoid map[string]bool
 
-	queueStats atomic.Pointer[[]QueueStat] // that the library has; nil: not known yet
+	queueStats atomic.Pointer[[]QueueStat] // that the library has; nil: unknown yet
 	ports      bulk                        // statistics of ports
 	queues     bulk                        // of queues
 	extension  int                         // version, 0 for none

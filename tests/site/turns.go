@@ -8,8 +8,7 @@ import (
 	"strconv"
 )
 
-// Turns are the turns at switches, in µs: the longest, and the greatest p99.9 of a priority with
-// a thousand turns or more.
+// Turns are the turns at switches, in µs: the longest, and the greatest p99.9 of a priority.
 type Turns struct {
 	Number    int
 	Max, P999 float64
@@ -38,9 +37,7 @@ func (s *Site) readTurns() error {
 		if values["turn_us_max"] > s.turns.Max {
 			s.turns.Max, s.turns.Longest = values["turn_us_max"], r.Key
 		}
-		if values["turns"] >= 1000 {
-			s.turns.P999 = max(s.turns.P999, values["turn_us_p999"])
-		}
+		s.turns.P999 = max(s.turns.P999, values["turn_us_p999"])
 	}
 	return nil
 }

@@ -13,17 +13,14 @@ import (
 // Holds returns a function that asks the task for the holds of now, for a second at most; it is
 // for any goroutine. The function that this returns reports whether a hold may be of a flow: by
 // its Stream ID (0: it has none), its label, its addresses, or its class. Where the task gives no
-// answer the holds count that were known when Holds was called.
+// answer the last report counts.
 func (c *Control) Holds() func() func(f engine.FlowEntry, stream uint16) bool {
 	r := c.running
-	if r == nil {
-		return func() func(engine.FlowEntry, uint16) bool {
-			return func(engine.FlowEntry, uint16) bool { return false }
-		}
-	}
-	last := r.report
 	return func() func(engine.FlowEntry, uint16) bool {
-		is := cmp.Or(r.Now(), last)
+		var is *flowcontrol.Report
+		if r != nil {
+			is = cmp.Or(r.Now(), r.Report())
+		}
 		return func(f engine.FlowEntry, stream uint16) bool { return is != nil && holds(is, f, stream) }
 	}
 }

@@ -150,7 +150,7 @@ func (c *Control) DepthRows() (all []ygot.GoStruct) {
 }
 
 // HoldRows returns the rows of SLUICE_HOLD.
-func (c *Control) HoldRows(now Instant) []ygot.GoStruct {
+func (c *Control) HoldRows(now status.Instant) []ygot.GoStruct {
 	r := c.running
 	if r == nil || r.report == nil {
 		return nil
@@ -170,7 +170,7 @@ func (c *Control) HoldRows(now Instant) []ygot.GoStruct {
 				did.add(r.library.GetHold(member, h.Match))
 			}
 		}
-		row := holdRow(h, port, now.of(h.Since), now.of(h.Until), did)
+		row := holdRow(h, port, now.Of(h.Since), now.Of(h.Until), did)
 		if r.config.Source != nil {
 			row.Method = telemetry.Text(string(engine.Source))
 		}
@@ -178,15 +178,6 @@ func (c *Control) HoldRows(now Instant) []ygot.GoStruct {
 	}
 	return all
 }
-
-// Instant is a moment by two clocks.
-type Instant struct {
-	Wall      time.Time
-	Monotonic int64 // ns of CLOCK_MONOTONIC
-}
-
-// of returns the time of ns of CLOCK_MONOTONIC.
-func (i Instant) of(ns int64) time.Time { return i.Wall.Add(time.Duration(ns - i.Monotonic)) }
 
 // known returns how a flow is known, by its number in events.
 func (r *running) known(flow uint64) (k knowledge) {
@@ -212,7 +203,7 @@ func (r *running) port(index uint32) *flowcontrol.Port {
 
 // FlowRows returns the rows of SLUICE_FLOW: those that are known, with the state of flows that
 // are congested or held, and rows of congested flows besides.
-func (c *Control) FlowRows(known []*telemetry.Flow, now Instant) []ygot.GoStruct {
+func (c *Control) FlowRows(known []*telemetry.Flow, now status.Instant) []ygot.GoStruct {
 	all := make([]ygot.GoStruct, len(known))
 	for i, f := range known {
 		all[i] = f
@@ -225,7 +216,7 @@ func (c *Control) FlowRows(known []*telemetry.Flow, now Instant) []ygot.GoStruct
 	held := map[uint16]*string{} // since when, by Stream ID
 	for _, h := range r.report.Holds {
 		if !h.Ignored {
-			held[h.Stream] = telemetry.FineStamp(now.of(h.Since))
+			held[h.Stream] = telemetry.FineStamp(now.Of(h.Since))
 		}
 	}
 	for _, f := range known {
@@ -250,7 +241,7 @@ func (c *Control) FlowRows(known []*telemetry.Flow, now Instant) []ygot.GoStruct
 			at[key] = row
 			all = append(all, row)
 		}
-		congested(f, now.of(f.Since), r.known(f.Flow), row)
+		congested(f, now.Of(f.Since), r.known(f.Flow), row)
 	}
 	return all
 }

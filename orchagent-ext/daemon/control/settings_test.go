@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
@@ -156,7 +157,7 @@ func TestPFCMWithoutItsNeedsIsWarnedOf(t *testing.T) {
 
 // A flow with a row shows its state there; one without a row gets one.
 func TestCongestedAndHeldFlowsHaveRows(t *testing.T) {
-	now := Instant{Wall: time.Unix(1000, 0), Monotonic: 5e9} // half a second after the report
+	now := status.Instant{Wall: time.Unix(1000, 0), Monotonic: 5e9} // half a second after the report
 	src, dst := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
 	c := Control{running: &running{config: &flowcontrol.Config{}, report: &flowcontrol.Report{
 		At:    45e8,

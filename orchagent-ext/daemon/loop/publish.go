@@ -8,7 +8,6 @@ import (
 	"math"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/desired"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
@@ -92,7 +91,7 @@ func (o *orch) describe(s *status.Report) {
 	for _, row := range o.encoder.Encode(o.capability()) {
 		o.rows.Set(row)
 	}
-	now := control.Instant{Wall: o.Now(), Monotonic: packetio.Monotonic()}
+	now := status.Instant{Wall: o.Now(), Monotonic: packetio.Monotonic()}
 	flows := o.entries.Rows(shown, o.streams.ID)
 	flows = o.path.Health(flows, o.sw.PortName)
 	o.rows.Replace(telemetry.TableFlow, o.encoder.Encode(o.sw.control.FlowRows(flows, now)...))

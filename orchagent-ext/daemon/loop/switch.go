@@ -48,7 +48,7 @@ type Switch struct {
 	// once ctx is done.
 	Depths func(ctx context.Context, queues []sai.ObjectID) []watch.Depth
 
-	// Turns gives turns at the switch; nil: its driver writes rows, and makes no calls.
+	// Turns gives turns at the switch; nil for a driver that writes rows.
 	Turns *gate.Gate
 }
 

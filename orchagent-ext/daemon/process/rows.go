@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/loop"
 	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/db/telemetry"
@@ -44,13 +44,20 @@ func (o *opener) openRows() (*loop.Switch, error) {
 	}
 	netdev.OpenSamples = o.options.OpenSamples
 	s := &rowSwitch{Driver: driver, Netdev: netdev}
-	return &loop.Switch{Driver: s, Source: netdev, Hardware: s, Rules: driver.Rules(), Ports: rowPorts{driver, control.Netdevs{}}, Depths: s.depths(driver.Depths())}, nil
+	return &loop.Switch{Driver: s, Source: netdev, Hardware: s, Rules: driver.Rules(), Ports: rowPorts{driver}, Depths: s.depths(driver.Depths())}, nil
 }
 
-// rowPorts are the ports as flow control needs them.
-type rowPorts struct {
-	*orchagent.Driver
-	control.Netdevs
+// rowPorts are the ports as flow control needs them. The interface index of its netdev represents a
+// port, as in the packets that come to the CPU. Queues are the driver's.
+type rowPorts struct{ *orchagent.Driver }
+
+// PortID implements [control.Ports].
+func (rowPorts) PortID(name string) sai.ObjectID {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return sai.Null // the netdev comes with the port
+	}
+	return sai.ObjectID(i.Index)
 }
 
 // depths returns a function that reads queues.

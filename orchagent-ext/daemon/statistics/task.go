@@ -55,7 +55,7 @@ type Task struct {
 
 // settings are a switch with its ports. They are immutable; the task alone calls the switch.
 type settings struct {
-	sw    Switch // nil: none is open
+	sw    Switch // nil: the switch is closed
 	ports []Port
 	named map[string]Port // the same
 }

@@ -11,7 +11,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// TurnRows returns the rows of SLUICE_TURN_STATS; none without a gate. It takes no turn.
+// TurnRows returns the rows of SLUICE_TURN_STATS, while turns go on; g may be nil.
 func TurnRows(g *gate.Gate) (all []ygot.GoStruct) {
 	if g == nil {
 		return nil
@@ -29,7 +29,7 @@ func TurnRows(g *gate.Gate) (all []ygot.GoStruct) {
 	return all
 }
 
-// microseconds returns the value that a share of times in ns does not exceed, of all the greatest.
+// microseconds returns a quantile of times in ns, in µs; share 1 is the greatest.
 func microseconds(h *histogram.Fine, share float64) *float64 {
 	ns := h.UpperQuantile(share)
 	if share == 1 {

@@ -47,7 +47,7 @@ type Task struct {
 	unlearned  atomic.Uint64 // pairs that found the channel full
 	filled     chan *Report
 	published  atomic.Pointer[Report]
-	last       *Report // of the thread when it ended, for Run; nil: it failed
+	last       *Report // of the thread when it ended, for Run; nil after a failure
 	ended      chan struct{}
 	stopping   atomic.Bool
 	realtime   atomic.Pointer[string] // why there is none; "": there is

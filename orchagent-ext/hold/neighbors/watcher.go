@@ -36,8 +36,8 @@ type Watcher struct {
 	changed chan struct{}
 	wanted  chan struct{}
 
-	configured atomic.Pointer[map[string]netip.Addr] // of SetPorts; the map does not change
-	known      atomic.Pointer[known]                 // published by Run; nil: nothing was read yet
+	configured atomic.Pointer[map[string]netip.Addr] // of SetPorts; an immutable map
+	known      atomic.Pointer[known]                 // published by Run; nil before the first
 
 	solicited atomic.Uint64
 }

@@ -8,12 +8,12 @@
 //
 //   - one caller has the turn, for one call;
 //   - it goes to the waiting caller of the highest [Priority], and there to who waits longest;
-//   - [Statistics] gets it once no other priority has used the switch for [Pause], since a
+//   - [Statistics] gets it once the other priorities have left the switch alone for [Pause]: a
 //     caller that programs many objects comes back at once.
 //
 // Each of the other priorities has one goroutine. So a reading of [Depth] waits for one call of
 // programming at most. Statistics may wait for as long as the others want the switch.
 //
 // The calls of the extension's API (set_hold, get_hold, get_flow) run beside all others, in the
-// real-time thread: they take no turn. The gate has no queue of work and runs no goroutine.
+// real-time thread, and take no turn. A turn is in the goroutine of its caller.
 package gate

@@ -35,7 +35,7 @@ func Priorities() []Priority { return []Priority{Programming, Holds, Depth, Stat
 const Pause = time.Millisecond
 
 // Gate gives turns at one switch. The zero value is ready, and its methods are for any goroutine.
-// Its lock is held for its bookkeeping only, for less than 1 µs: a turn lasts without it.
+// Its lock is held for its bookkeeping only, for less than 1 µs.
 type Gate struct {
 	mu      sync.Mutex
 	taken   bool
@@ -43,11 +43,11 @@ type Gate struct {
 	began   time.Time // of the turn
 	waiting [priorities][]*waiter
 	urgent  time.Time   // end of the last turn of another priority than Statistics
-	pause   *time.Timer // grants a turn to Statistics; nil: none was ever delayed
+	pause   *time.Timer // grants a turn to Statistics; nil before the first
 	times   [priorities]Times
 }
 
-// waiter is a caller without a turn.
+// waiter is a caller that waits for a turn.
 type waiter struct {
 	since   time.Time
 	granted chan struct{} // closed with the gate's lock held
@@ -93,7 +93,7 @@ func (g *Gate) enter(p Priority) *waiter {
 	return w
 }
 
-// Leave ends the turn of the caller. Without a turn it panics.
+// Leave ends the turn of the caller. It panics outside of a turn.
 func (g *Gate) Leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,8 +103,8 @@ func (g *Gate) Leave() {
 	g.leave()
 }
 
-// Do calls f in a turn, and leaves also where f panics. The error is that of [Gate.Enter], and f
-// was not called then.
+// Do calls f in a turn, and leaves also where f panics. After an error of [Gate.Enter] it
+// returns that, and leaves f alone.
 func (g *Gate) Do(ctx context.Context, p Priority, f func()) error {
 	if err := g.Enter(ctx, p); err != nil {
 		return err

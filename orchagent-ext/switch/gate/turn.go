@@ -18,7 +18,7 @@ type Turn struct {
 // At returns the turns of a priority. Once ctx is done Enter returns its error.
 func (g *Gate) At(ctx context.Context, p Priority) *Turn { return &Turn{g, ctx, p} }
 
-// Enter waits for a turn. The error is that of the context, and there is no turn then.
+// Enter waits for a turn. The error is that of the context.
 func (t *Turn) Enter() error { return t.gate.Enter(t.ctx, t.priority) }
 
 // Leave ends the turn.
@@ -30,7 +30,7 @@ type Times struct {
 	Held   histogram.Fine // the turns that have ended
 }
 
-// Times returns the times of a priority since the gate was made. It takes no turn.
+// Times returns the times of a priority since the gate was made. It returns at once.
 func (g *Gate) Times(p Priority) Times {
 	g.mu.Lock()
 	defer g.mu.Unlock()

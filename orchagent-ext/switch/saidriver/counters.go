@@ -16,7 +16,7 @@ import (
 // which may be another than the driver's.
 type Counters struct {
 	lib   *sai.Library
-	ports map[string]sai.ObjectID // by name; it does not change
+	ports map[string]sai.ObjectID // by name; immutable
 
 	queues map[string][]sai.ObjectID // of ports, as far as they were asked for
 }

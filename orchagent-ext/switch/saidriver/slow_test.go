@@ -35,7 +35,9 @@ func (s *slowCalls) Calling(c *sai.Call) int {
 }
 
 // Called implements [sai.Watcher].
-func (s *slowCalls) Called(int, *sai.Call, sai.Status) { s.longest = max(s.longest, time.Since(s.began)) }
+func (s *slowCalls) Called(int, *sai.Call, sai.Status) {
+	s.longest = max(s.longest, time.Since(s.began))
+}
 
 // TestSlowLibraryKeepsDepthForOneCall programs 1,000 entries by a library that takes 10 ms for a call.
 // A reading of a queue's depth waits for one call at most, and programming never waits for

@@ -52,8 +52,8 @@ func (t Trying) String() string { return t.Need + " " + t.Method + " " + t.Mark 
 type Ended struct {
 	Call   string // with object and attributes
 	Began  time.Time
-	Signal int  // that the library caused; sai.EndsByExit: it left; 0: it did not end the process
-	Hung   bool // the call took longer than the limit
+	Signal int    // that the library caused; sai.EndsByExit: it left; 0: it did not end the process
+	Hung   bool   // the call took longer than the limit
 	Trying Trying // zero for a call beside the engine's steps
 }
 
