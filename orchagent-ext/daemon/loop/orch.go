@@ -238,10 +238,11 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 		case <-placed.Order:
 			act = o.placement.HopsChanged
 		case <-placed.Polls:
-			act = func() { o.placement.Poll(o.sw.askHeld(o.streams.ID)) }
+			act = func() { o.placement.Poll(holds{&o.sw.control, o.streams.ID}) }
 		case held := <-placed.Held:
 			act = func() { o.placement.Move(held) }
-		case act = <-o.placement.Calls():
+		case request := <-o.placement.Requests():
+			act = func() { o.placement.Serve(request) }
 		case b := <-batches:
 			act = func() { again.Reset(o.desired.Apply(writing, b)) }
 		case <-again.C:

@@ -5,6 +5,7 @@ package loop
 import (
 	"context"
 
+	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/placement"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
@@ -27,9 +28,7 @@ func (o *orch) place(ctx context.Context, g task.Group) {
 	}
 	o.placement.Reconcile(ctx, g, want, &placement.Environment{
 		Engine: sw.engine, Rules: sw.Rules, Flows: &o.entries, Switch: sw.forEntries(), PortName: sw.PortName,
-		HeldPairs: func() placement.Ask {
-			return sw.askHeld(func(engine.FlowEntry) uint16 { return 0 })
-		},
+		Holds:     holds{&sw.control, func(engine.FlowEntry) uint16 { return 0 }},
 		PortStats: sw.PortStats,
 		Databases: o.Databases, CountersDB: o.countersDB, Log: o.Log, Now: o.Now,
 	})
@@ -40,14 +39,16 @@ func (o *orch) share(ctx context.Context, g task.Group) {
 	o.placement.Share(ctx, g, o.snapshot(), o.etcdAccess(), o.Log)
 }
 
-// askHeld returns a function that asks which flows are held now. id returns a flow's Stream ID;
-// 0: it is to be left out.
-func (s *opened) askHeld(id func(engine.FlowEntry) uint16) placement.Ask {
-	ask := s.control.Holds()
-	return func() placer.Held {
-		held := ask()
-		return func(f engine.FlowEntry) bool { return held(f, id(f)) }
-	}
+// holds are those of flow control.
+type holds struct {
+	control *control.Control
+	id      func(engine.FlowEntry) uint16 // Stream ID of a flow; 0: it is to be left out
+}
+
+// Held implements [redirects.Holds].
+func (h holds) Held() placer.Held {
+	held := h.control.Held()
+	return func(f engine.FlowEntry) bool { return held(f, h.id(f)) }
 }
 
 // publishRoutes brings the rows of next hops and of the hash up to date.
