@@ -30,13 +30,13 @@ func (o *orch) place(ctx context.Context, g task.Group) {
 		Engine: sw.engine, Rules: sw.Rules, Flows: &o.entries, Switch: sw.forEntries(), PortName: sw.PortName,
 		Holds:     holds{&sw.control, func(engine.FlowEntry) uint16 { return 0 }},
 		PortStats: sw.PortStats,
-		Databases: o.Databases, CountersDB: o.countersDB, Log: o.Log, Now: o.Now,
+		Databases: o.conf.Databases, CountersDB: o.out.countersDB, Log: o.conf.Log, Now: o.conf.Now,
 	})
 }
 
 // share brings the sharing of loads to the configuration.
 func (o *orch) share(ctx context.Context, g task.Group) {
-	o.placement.Share(ctx, g, o.snapshot(), o.etcdAccess(), o.Log)
+	o.placement.Share(ctx, g, o.snapshot(), o.etcdAccess(), o.conf.Log)
 }
 
 // holds are those of flow control.

@@ -164,8 +164,8 @@ func (o *orch) openSwitch(writing context.Context) error {
 	if o.ended != nil {
 		o.sw.control.Continue(o.ended)
 	}
-	o.entries.Adopt(o.sw.engine.Flows, o.Now())
-	if !o.mirrored { // the first time: the rows of flows are of an earlier process
+	o.entries.Adopt(o.sw.engine.Flows, o.conf.Now())
+	if !o.out.mirrored { // the first time: the rows of flows are of an earlier process
 		o.streams.Remember(all.Flows)
 		o.entries.Recall(all.Flows)
 	}
@@ -175,7 +175,7 @@ func (o *orch) openSwitch(writing context.Context) error {
 // openBy opens the switch by a driver, with an engine that knows its objects: left are
 // the records of those that an earlier process created.
 func (o *orch) openBy(writing context.Context, d policy.Driver, left []*engine.Record) (done *opened, err error) {
-	sw, err := o.Open(d, o.snapshot(), len(left) == 0)
+	sw, err := o.conf.Open(d, o.snapshot(), len(left) == 0)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (o *orch) openBy(writing context.Context, d policy.Driver, left []*engine.R
 	if _, err := sw.SetPorts(policy.Ports(o.snapshot())); err != nil {
 		return nil, err
 	}
-	engine, err := engine.NewEngine(sw.Driver, o.ledger.Of(writing, left), o.Log)
+	engine, err := engine.NewEngine(sw.Driver, o.ledger.Of(writing, left), o.conf.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -239,13 +239,13 @@ func (o *orch) setPorts(writing context.Context) error {
 	case err != nil || !reloaded:
 		return err
 	}
-	o.Log.Info("ports have come or gone")
+	o.conf.Log.Info("ports have come or gone")
 	return o.sw.engine.CheckBindings()
 }
 
 // reopen closes the switch, where its objects stay, and takes it over again.
 func (o *orch) reopen(writing context.Context, why error) error {
-	o.Log.Warn("ports have come or gone: the switch is opened again", "error", why)
+	o.conf.Log.Warn("ports have come or gone: the switch is opened again", "error", why)
 	err := o.closeSwitch()
 	// Entries of flows take half of the memory. Those of the closed switch go now: otherwise
 	// they stay beside those that are taken over, until the collector's next cycle.
@@ -257,7 +257,7 @@ func (o *orch) reopen(writing context.Context, why error) error {
 // whether there is something to correct. Failures, and tables that SONiC is loading
 // again, are left to the caller that waits for them.
 func (o *orch) checkDrift() bool {
-	if o.sw == nil || o.lastErr != nil || o.desired.Phase() != desired.Steady {
+	if o.sw == nil || o.failed.err != nil || o.desired.Phase() != desired.Steady {
 		return false
 	}
 	if o.sw.PortsChanged() || o.sw.control.Pace() != o.sw.pace {
@@ -267,7 +267,7 @@ func (o *orch) checkDrift() bool {
 	if err != nil {
 		o.note(err)
 	} else if changed {
-		o.Log.Info("other processes have changed objects of Sluice, or the abilities of the switch have changed")
+		o.conf.Log.Info("other processes have changed objects of Sluice, or the abilities of the switch have changed")
 	}
 	return changed || err != nil
 }
