@@ -16,9 +16,6 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
-
-	"sluice/orchagent-ext/wire/notify"
-	"sluice/orchagent-ext/wire/roce"
 )
 
 // blockLen is how much is read at once: the longest frame that is read, and more.
@@ -31,35 +28,6 @@ const maxSnaplen = 262144
 // magicPcapng is the first word of a pcapng file: the block type of its section header, which
 // is the same in both byte orders.
 const magicPcapng = 0x0a0d0d0a
-
-// Frame is one packet of a capture file. Data is valid until the next frame is
-// read.
-type Frame struct {
-	Number int // from 1, as Wireshark counts
-	// Data has the frame's octets as far as the capture has them, and is valid until the
-	// next one.
-	Data []byte
-	// Info has time, lengths and interface of the frame.
-	Info gopacket.CaptureInfo
-	// Time: that of Info, or the nearest time that fits ns since 1970 (1677 to 2262)
-	Time time.Time
-	// Link is the type of the first header.
-	Link    layers.LinkType
-	In, Out string // of a live frame: the port that it came in or left by
-	options pcapgo.NgPacketOptions
-	section int // of a pcapng file
-	ng      *pcapgo.NgReader
-}
-
-// Link types without a name in gopacket.
-const (
-	linkTypeRawBSD    layers.LinkType = 12
-	linkTypeRawOpen   layers.LinkType = 14
-	linkTypeLinuxSLL2 layers.LinkType = 276
-
-	sllLen  = 16
-	sll2Len = 20
-)
 
 // Times of a packet: pcapng can have others, which programs do not expect: they do not
 // fit time.Time's UnixNano.
@@ -74,63 +42,6 @@ func bounded(t time.Time) time.Time {
 		return latest
 	}
 	return t
-}
-
-// Parse parses the frame into p, by the frame's link type. Link types other
-// than Ethernet, Linux cooked and raw IP count as not RoCEv2.
-func (f *Frame) Parse(p *roce.Packet) error {
-	if f.Link == layers.LinkTypeEthernet {
-		return p.Parse(f.Data, f.Info.Length)
-	}
-	header, ok := f.header()
-	if !ok {
-		return p.NotParsed()
-	}
-	return p.ParseIP(f.Data[header:], f.Info.Length-header)
-}
-
-// ParseThrough is Parse that looks into tunnels; see [roce.Packet.ParseThrough].
-func (f *Frame) ParseThrough(p *roce.Packet) error {
-	if f.Link == layers.LinkTypeEthernet {
-		return p.ParseThrough(f.Data, f.Info.Length)
-	}
-	header, ok := f.header()
-	if !ok {
-		return p.NotParsed()
-	}
-	return p.ParseIPThrough(f.Data[header:], f.Info.Length-header)
-}
-
-// ParseNotification is Parse for the notifications.
-func (f *Frame) ParseNotification(p *notify.Packet, c notify.CodePoints) error {
-	if f.Link == layers.LinkTypeEthernet {
-		return p.Parse(f.Data, c)
-	}
-	header, ok := f.header()
-	if !ok {
-		return notify.ErrNotNotification
-	}
-	return p.ParseIP(f.Data[header:], c)
-}
-
-// header is the length of the headers before the IP header; ok is false without an IP
-// header.
-func (f *Frame) header() (length int, ok bool) {
-	switch f.Link {
-	case layers.LinkTypeRaw, linkTypeRawBSD, linkTypeRawOpen, layers.LinkTypeIPv4, layers.LinkTypeIPv6:
-		return 0, true
-	case layers.LinkTypeLinuxSLL:
-		return sllLen, len(f.Data) >= sllLen && isIP(f.Data[sllLen-2:])
-	case linkTypeLinuxSLL2:
-		return sll2Len, len(f.Data) >= sll2Len && isIP(f.Data)
-	}
-	return 0, false
-}
-
-// isIP reports whether the 2 octets are the EtherType of IPv4 or IPv6.
-func isIP(etherType []byte) bool {
-	t := binary.BigEndian.Uint16(etherType)
-	return t == roce.EtherTypeIPv4 || t == roce.EtherTypeIPv6
 }
 
 // Reader reads the frames of one capture file in order.
