@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math/bits"
 
+	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/wire/roce"
 )
@@ -123,7 +124,7 @@ func (d *Direction) forgetUntil(time int64) {
 func (d *Direction) acknowledged(psn uint32, now int64) {
 	for i := range d.waits() {
 		behind := ahead(psn, d.pending[i])
-		if behind == 0 && now >= d.sent[i] && !d.untimed {
+		if behind == 0 && now >= d.sent[i] && d.sent[i] != flow.NoTime && !d.untimed {
 			if d.RTT == nil {
 				d.RTT = newHistogram(uint64(now - d.sent[i]))
 			}
