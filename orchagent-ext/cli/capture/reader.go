@@ -126,7 +126,7 @@ func (e *LeftError) Error() string {
 		parts = append(parts, fmt.Sprintf("%s with %s skipped", count(e.Sections, "section"), count(e.Packets, "packet")))
 	}
 	if e.Records > 0 {
-		parts = append(parts, count(e.Records, "record")+" that contradict themselves left out")
+		parts = append(parts, count(e.Records, "wrong record")+" left out")
 	}
 	return fmt.Sprintf("%s: not all of it was read: %s; the first %s", e.Name, strings.Join(parts, ", "), e.First)
 }
@@ -148,7 +148,7 @@ func (r *Reader) Next() (*Frame, error) {
 		return nil, r.end(err)
 	}
 	f := &r.frame
-	f.Number++
+	f.Number = p.Number
 	f.Data, f.Time, f.Link, f.record, f.face, f.sent = p.Data, p.Time, layers.LinkType(p.Link), p.Record, p.Face, p.Out
 	f.Info.Length, f.Info.CaptureLength, f.Info.InterfaceIndex = p.Length, len(p.Data), p.Index
 	r.room.left += int64(len(p.Record)) + maxOverhead

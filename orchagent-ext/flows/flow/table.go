@@ -162,7 +162,7 @@ func (t *Table) insert(k *Key, hash uint32, now int64, datagram bool) *Flow {
 		t.used++
 	}
 	f := &t.flows[n]
-	*f = Flow{Key: *k, First: now, pair: noPair, number: n + 1}
+	*f = Flow{Key: *k, First: now, Last: now, pair: noPair, number: n + 1}
 	if !datagram {
 		f.pair = t.acquire(k)
 	}

@@ -56,9 +56,17 @@ func power(n uint8) uint64 {
 // that fits ns since 1970 (1677 to 2262).
 func (c *clock) time(ticks uint64) time.Time {
 	seconds, ns := c.split(ticks)
-	// Each term is cut to what 2^62 s are, so that their sum is right or far outside.
-	const far = 1 << 62
-	t := time.Unix(int64(min(seconds, far))+max(min(c.offset, far), -far), int64(ns))
+	const far = math.MaxInt64/nsPerSecond + 2 // s since 1970 that are too many
+	var t time.Time
+	if before := -uint64(c.offset); c.offset < 0 && before > seconds {
+		t = time.Unix(-int64(min(before-seconds, far)), int64(ns))
+	} else {
+		seconds, carry := bits.Add64(seconds, uint64(c.offset), 0) // of a negative offset: the carry is right
+		if (carry != 0) != (c.offset < 0) {
+			seconds = far
+		}
+		t = time.Unix(int64(min(seconds, far)), int64(ns))
+	}
 	switch {
 	case t.Before(earliest):
 		t = earliest

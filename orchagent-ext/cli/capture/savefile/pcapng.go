@@ -16,6 +16,8 @@ const (
 	obsoleteBlock   = 2
 	simpleBlock     = 3
 	enhancedBlock   = 6
+	journalBlock    = 9
+	customBlock     = 0x00000bad
 	uncopiableBlock = 0x40000bad // a custom block that is not for copies
 )
 
@@ -155,6 +157,8 @@ func (p *pcapng) other(b []byte) (err error) {
 	case p.skip:
 	case kind == interfaceBlock:
 		err = p.describe(at, b)
+	case kind == customBlock, kind == uncopiableBlock, kind == journalBlock:
+		p.number++
 	}
 	if err == nil && !p.skip && kind != uncopiableBlock {
 		p.beside(b)

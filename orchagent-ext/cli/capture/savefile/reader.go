@@ -16,7 +16,10 @@ const MaxPacket = 262144
 // Packet is one packet of a file. Its slices are valid until the next one is read; see
 // [Reader.Whole].
 type Packet struct {
-	Data []byte // as far as it was captured
+	// Number is that of the record from 1, as Wireshark counts: custom blocks and entries of a
+	// journal have one, too
+	Number int
+	Data   []byte // as far as it was captured
 	// Record has the octets of the file, in which Data is: a change of Data is one of Record
 	Record []byte
 	Length int // on the wire, octets; at least that of Data
@@ -64,6 +67,7 @@ type Reader struct {
 	format
 	packet Packet
 	left   Left
+	number int // of records that Wireshark numbers
 	// begin is what a copy begins with
 	begin  []byte
 	beside func(record []byte)
@@ -81,8 +85,11 @@ const (
 
 // NewReader returns a reader of r. Its error says that r is no capture file, and of which
 // format it is where that is known.
-func NewReader(r io.Reader) (*Reader, error) {
-	f := &Reader{window: window{r: r, buf: make([]byte, windowLen)}, beside: func([]byte) {}}
+func NewReader(r io.Reader) (*Reader, error) { return newReader(r, windowLen) }
+
+// newReader is NewReader with a buffer of a length in octets.
+func newReader(r io.Reader, length int) (*Reader, error) {
+	f := &Reader{window: window{r: r, buf: make([]byte, length)}, beside: func([]byte) {}}
 	b, err := f.need(4)
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("it has no file header")
@@ -108,6 +115,8 @@ func (r *Reader) Next() (*Packet, error) {
 	if err := r.next(&r.packet); err != nil {
 		return nil, err
 	}
+	r.number++
+	r.packet.Number = r.number
 	return &r.packet, nil
 }
 

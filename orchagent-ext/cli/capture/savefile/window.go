@@ -47,7 +47,7 @@ func (w *window) fill(n int) {
 		w.at = 0
 	}
 	if w.end == len(w.buf) {
-		w.buf = append(w.buf, make([]byte, max(len(w.buf), windowLen))...)
+		w.buf = append(w.buf, make([]byte, len(w.buf))...)
 	}
 	got, err := w.r.Read(w.buf[w.end:])
 	w.end += got
