@@ -44,7 +44,10 @@ func (d *Direction) request(p *roce.Packet, now int64, c *Config) (e Event, miss
 	if e == Duplicate || e == Recovered {
 		d.unwait(psn)
 	} else if p.AckReq() || isRead || op == roce.RCCompareSwap || op == roce.RCFetchAdd {
-		d.wait(psn, now)
+		// it waits for its acknowledgement
+		d.pending[d.pendingAt], d.sent[d.pendingAt] = psn, now
+		d.waiting |= 1 << d.pendingAt
+		d.pendingAt = (d.pendingAt + 1) % maxPending
 	}
 	if e != Duplicate {
 		d.size(p, op, psn, octets, reth.Length)
@@ -92,13 +95,6 @@ func (d *Direction) settleRead(psn uint32) {
 			d.reading = false
 		}
 	}
-}
-
-// wait notes that a request waits for its acknowledgement.
-func (d *Direction) wait(psn uint32, now int64) {
-	d.pending[d.pendingAt], d.sent[d.pendingAt] = psn, now
-	d.waiting |= 1 << d.pendingAt
-	d.pendingAt = (d.pendingAt + 1) % maxPending
 }
 
 // unwait forgets the requests from a PSN on: an acknowledgement is ambiguous

@@ -79,5 +79,5 @@ func option(b []byte, code uint16, value []byte) []byte {
 	return pad(append(b, value...), len(value))
 }
 
-// pad fills up to a multiple of 4 what has a length.
+// pad fills octets of a length up to a multiple of 4.
 func pad(b []byte, length int) []byte { return append(b, make([]byte, -length&3)...) }

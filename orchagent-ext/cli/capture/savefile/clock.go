@@ -52,7 +52,7 @@ func power(n uint8) uint64 {
 	return p
 }
 
-// time returns the time of ticks, without what is less than a nanosecond, or the nearest one
+// time returns the time of ticks in whole nanoseconds, or the nearest one
 // that fits ns since 1970 (1677 to 2262).
 func (c *clock) time(ticks uint64) time.Time {
 	seconds, ns := c.split(ticks)

@@ -221,7 +221,7 @@ func (p *pcapng) options(b []byte, each func(code uint16, value []byte)) {
 	}
 }
 
-// packet reads a packet of any form; wrong says what is wrong with it.
+// packet reads a packet of any form; wrong is its fault; "": it has none.
 func (p *pcapng) packet(to *Packet, kind uint32, b []byte) (wrong string) {
 	*to = Packet{Record: b}
 	fixed := packetFixed

@@ -43,13 +43,13 @@ type Interface struct {
 	clock   clock
 }
 
-// Left is what was left out of a file.
+// Left counts the parts of a file that were left out.
 type Left struct {
 	// Sections of a version that is not read, and their packets
 	Sections, Packets int
 	// Records that contradict themselves
 	Records int
-	// First says where the first of these is, and what is wrong; "": there is none
+	// First is the place and the fault of the first of these; "": there is none
 	First string
 }
 
@@ -68,7 +68,7 @@ type Reader struct {
 	packet Packet
 	left   Left
 	number int // of records that Wireshark numbers
-	// begin is what a copy begins with
+	// begin has the first octets of a copy
 	begin  []byte
 	beside func(record []byte)
 	kind   Kind
@@ -83,8 +83,8 @@ const (
 	Pcapng
 )
 
-// NewReader returns a reader of r. Its error says that r is no capture file, and of which
-// format it is where that is known.
+// NewReader returns a reader of r. Its error is about a file in another format, which it names
+// where that is known.
 func NewReader(r io.Reader) (*Reader, error) { return newReader(r, windowLen) }
 
 // newReader is NewReader with a buffer of a length in octets.
@@ -123,17 +123,17 @@ func (r *Reader) Next() (*Packet, error) {
 // Whole reports whether the next packet is in memory, so that those before it stay valid.
 func (r *Reader) Whole() bool { return r.whole() }
 
-// Left returns what was left out so far.
+// Left returns the parts that were left out so far.
 func (r *Reader) Left() Left { return r.left }
 
-// CopyTo gives to all that a copy of the file has beside the records of packets: first what
-// comes before the next packet, then the rest as it is read, before the packet after it.
+// CopyTo passes the records beside packets to to, for a copy of the file: at once those before
+// the first packet, the others as they are read.
 func (r *Reader) CopyTo(to func(record []byte)) {
 	to(r.begin)
 	r.begin, r.beside = nil, to
 }
 
-// leave counts a record that contradicts itself; it is at the end of what was read.
+// leave counts a record that contradicts itself, at an octet of the file.
 func (r *Reader) leave(at int64, format string, args ...any) {
 	r.left.Records++
 	r.reason(at, format, args...)

@@ -14,7 +14,7 @@ const windowLen = 1 << 19
 type window struct {
 	r       io.Reader
 	buf     []byte
-	at, end int   // of what is there
+	at, end int   // of the octets in memory
 	before  int64 // octets that left the buffer
 	err     error // that ended the reading
 }
