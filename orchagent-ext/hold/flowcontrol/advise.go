@@ -189,7 +189,7 @@ func (c *core) backlog(now int64, f *congested) backlogged {
 		return b
 	}
 	b = backlogged{at: now}
-	for _, other := range c.congested {
+	for _, other := range c.congested.all {
 		if other.queue != f.queue {
 			continue
 		}

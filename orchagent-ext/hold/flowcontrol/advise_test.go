@@ -34,7 +34,7 @@ func (f *fake) dropsOf(src, dst netip.Addr, qp uint32, octets uint64) {
 //conformance:draft-zz/queue draft-zz/dest-qp draft-zz/src-qp
 func TestSenderIsAdvisedTheDepartureRate(t *testing.T) {
 	f := newFake(t, advising())
-	f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
+	f.core.learn(f.now, Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
 	start, rate := f.now, uint64(12_500) // octets a ms: 100 Mbit/s
 	f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
 	f.counts(source, sink, 0x99, 0)
@@ -63,8 +63,8 @@ func TestSenderIsAdvisedTheDepartureRate(t *testing.T) {
 	f.until(start + 200*ms)
 	f.takeTold()
 	f.until(start + 500*ms)
-	if got = f.takeTold(); len(got) != 0 || len(f.core.congested) != 0 {
-		t.Errorf("a flow that ended is still advised: %d messages, %d flows", len(got), len(f.core.congested))
+	if got = f.takeTold(); len(got) != 0 || f.core.congested.len() != 0 {
+		t.Errorf("a flow that ended is still advised: %d messages, %d flows", len(got), f.core.congested.len())
 	}
 	if h := f.holds; len(h) != 0 {
 		t.Errorf("it is still counted: %+v", h)
@@ -94,7 +94,7 @@ func TestSenderThatMayNotIsNotAdvised(t *testing.T) {
 		c.Advice.Mask, c.Advice.Copy = tt.mask, tt.copies
 		f := newFake(t, c)
 		if tt.learn {
-			f.core.pairs.add(Learned{Pair: Pair{tt.src, sink, 0x99}, SrcQP: 0x42})
+			f.core.learn(f.now, Learned{Pair: Pair{tt.src, sink, 0x99}, SrcQP: 0x42})
 		}
 		f.fillsWith(1, tt.src, sink, 0x99, tt.bits, 150_000, sai.MarkHigh)
 		f.counts(tt.src, sink, 0x99, 0)
@@ -119,7 +119,7 @@ func TestPolicyLimitsTheAdvice(t *testing.T) {
 		c := advising()
 		c.Advice.Policies = []congestion.Policy{{Src: netip.MustParsePrefix("2001:db8:a::/48"), DSCP: 26, Rate: tt.policy}}
 		f := newFake(t, c)
-		f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
+		f.core.learn(f.now, Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
 		f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
 		f.counts(source, sink, 0x99, 0)
 		f.until(f.now + 9*ms)
@@ -186,7 +186,7 @@ func newFluid(t *testing.T, flows, rtt int, mbps, offered float64, target uint64
 	x.offered = offered * 125
 	for i := range flows {
 		x.rates = append(x.rates, 0)
-		x.core.pairs.add(Learned{Pair: Pair{x.host(i), sink, 0x100}, SrcQP: 0x42})
+		x.core.learn(x.now, Learned{Pair: Pair{x.host(i), sink, 0x100}, SrcQP: 0x42})
 	}
 	x.queue, x.counted, x.left, x.heard = make([]float64, flows), make([]float64, flows), make([]float64, flows), make([]int, flows)
 	x.dropped = make([]float64, flows)
@@ -335,7 +335,7 @@ func TestLossLowersTheAdvice(t *testing.T) {
 	for _, tt := range []struct{ lost, want uint32 }{{0, 68}, {25, 25}} { // percent; Mbit/s
 		c := advising()
 		f := newFake(t, c)
-		f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
+		f.core.learn(f.now, Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
 		f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh) // 1.5 times the target
 		f.counts(source, sink, 0x99, 0)
 		f.until(f.now + 9*ms)
@@ -425,7 +425,7 @@ func TestSenderThatFollowsKeepsItsFairShare(t *testing.T) {
 		if tt.unknown {
 			x.core.pairs = newPairs()
 			for i := 1; i < tt.flows; i++ {
-				x.core.pairs.add(Learned{Pair: Pair{x.host(i), sink, 0x100}, SrcQP: 0x42})
+				x.core.learn(x.now, Learned{Pair: Pair{x.host(i), sink, 0x100}, SrcQP: 0x42})
 			}
 		}
 		x.run(tt.flows*apart + 1000)
@@ -504,7 +504,7 @@ func TestOctetsOfAPacedFlowAreNotTheQueues(t *testing.T) {
 	f := newFake(t, c)
 	a, b := source, source.Next()
 	for _, src := range []netip.Addr{a, b} {
-		f.core.pairs.add(Learned{Pair: Pair{src, sink, 0x99}, SrcQP: 0x42})
+		f.core.learn(f.now, Learned{Pair: Pair{src, sink, 0x99}, SrcQP: 0x42})
 		f.counts(src, sink, 0x99, 0)
 	}
 	at := target{down1, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x99, Src: a, Dst: sink}}
@@ -526,9 +526,8 @@ func TestOctetsOfAPacedFlowAreNotTheQueues(t *testing.T) {
 
 func TestAdviceAllocatesNothing(t *testing.T) {
 	f := newFake(t, advising())
-	s := &silent{fake: f}
-	f.core.sw, f.core.out = s, s
-	f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
+	f.silence()
+	f.core.learn(f.now, Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
 	c := telling()
 	c.Advice = advising().Advice
 	f.core.configure(f.now, newSettings(c))

@@ -22,7 +22,7 @@ func (c *core) forward(now int64, f *congested) (held bool) {
 		return false
 	}
 	for _, match := range f.matches() {
-		h := c.held[target{f.q.Port, match}]
+		h := c.held.get(target{f.q.Port, match})
 		if h == nil {
 			continue
 		}
@@ -47,7 +47,7 @@ func (c *core) relay(now int64, k enforce.Key, outcome enforce.Outcome) {
 		c.pauses.Receive(now, k, enforce.Demand{Verb: enforce.End}, 0)
 	case enforce.Held, enforce.Refreshed:
 		for i := range c.targets {
-			if h := c.held[c.targets[i].Flow]; h != nil && h.border != 0 {
+			if h := c.held.get(c.targets[i].Flow); h != nil && h.border != 0 {
 				c.pauseBorder(now, h)
 			}
 		}

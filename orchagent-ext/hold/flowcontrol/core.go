@@ -50,19 +50,16 @@ type core struct {
 	sendPPFC, sendClient bucket // sendClient: of Rate Advice and CNP
 
 	// Flows that fill a queue here, at most maxCongested. due has them by the time of the
-	// next reading of their depth, free the memory of former ones.
-	congested map[flowID]*congested
+	// next reading of their depth.
+	congested store[flowID, congested]
 	due       heapOf[*congested]
-	free      []*congested
 	asked     map[enforce.Key]together // of neighbors and gateways, by the key by which they know flows
 
 	// The requests of neighbors and gateways: table by key, held by packets. checks has
-	// the holds that are to be looked at, for packets that match or for a rate; spare is
-	// memory for held. changes, refused, targets and inForce are scratch.
+	// the holds that are to be looked at, for packets that match or for a rate; changes, refused, targets and inForce are scratch.
 	table   *enforce.Table[target]
-	held    map[target]*held
+	held    store[target, held]
 	checks  heapOf[*held]
-	spare   []*held
 	holding map[sai.ObjectID]int // how many targets are held, by port
 	changes []enforce.Change[target]
 	refused []target // holds of the last changes that the switch refused
@@ -94,7 +91,7 @@ type core struct {
 	ingress  bucket                      // of PPFC
 	senders  *senders                    // nil before a configuration has [Config.Source]
 	// Flows with a rate policy, at most maxLimited; limits is math.MaxInt64 without any.
-	limited map[Pair]*limited
+	limited store[Pair, limited]
 	limits  int64 // when they are measured next
 	hosts   *rtt.Table
 
@@ -114,10 +111,10 @@ type core struct {
 func newCore(sw Switch, out sender, clock func() int64) *core {
 	c := &core{
 		sw: sw, out: out, clock: clock, settings: newSettings(&Config{}),
-		congested: make(map[flowID]*congested, maxCongested), asked: make(map[enforce.Key]together, maxCongested), held: make(map[target]*held, maxHolds), holding: map[sai.ObjectID]int{},
+		congested: newStore[flowID, congested](maxCongested), asked: make(map[enforce.Key]together, maxCongested), held: newStore[target, held](maxHolds), holding: map[sai.ObjectID]int{},
 		table: enforce.NewTable[target](maxHolds), pauses: enforce.NewPauses(),
 		packet: make([]byte, 0, 256), pairs: newPairs(), backlogs: map[sai.ObjectID]backlogged{}, filling: map[sai.ObjectID]filling{},
-		limited: map[Pair]*limited{}, limits: math.MaxInt64, hosts: rtt.NewHosts(),
+		limited: newStore[Pair, limited](maxLimited), limits: math.MaxInt64, hosts: rtt.NewHosts(),
 	}
 	c.speed = func(port uint32) uint32 {
 		if p := c.settings.indexes[port]; p != nil {
@@ -131,7 +128,8 @@ func newCore(sw Switch, out sender, clock func() int64) *core {
 // configure takes a configuration. Holds and requests outside of it end, here and at the
 // neighbors.
 func (c *core) configure(now int64, s *settings) {
-	for _, f := range c.congested {
+	for i := c.congested.len() - 1; i >= 0; i-- {
+		f := c.congested.all[i]
 		q, ok := s.Queues[f.queue]
 		if s.Sends() && ok {
 			if f.hold.open && !s.Generate {
@@ -169,7 +167,7 @@ func (c *core) configure(now int64, s *settings) {
 	}
 	c.sendClient.rate = s.SendClient
 	clear(c.backlogs)
-	clear(c.limited)               // they are told again when they are seen again
+	c.limited.clear()              // they are told again when they are seen again
 	for id, p := range s.members { // what a neighbor has used up stays so
 		if was := old.members[id]; was != nil {
 			p.bucket.Bucket = was.bucket.Bucket
@@ -177,7 +175,8 @@ func (c *core) configure(now int64, s *settings) {
 	}
 	c.retry(now, old)
 	c.changes = c.changes[:0]
-	for t, h := range c.held {
+	for _, h := range c.held.all {
+		t := h.target
 		if h.by.Kind == notify.KindPPFC && s.Ingress == nil || h.by.Kind == notify.KindPFCM && !s.Obey || t.port != sai.Null && s.members[t.port] == nil {
 			c.changes = c.table.Leave(c.changes, now, t)
 		}
@@ -195,7 +194,8 @@ func (c *core) retry(now int64, old *settings) {
 	if !c.settings.Generate {
 		return
 	}
-	for _, f := range c.congested {
+	for i := c.congested.len() - 1; i >= 0; i-- { // reading one may remove it
+		f := c.congested.all[i]
 		before, p := old.members[f.in], c.settings.members[f.in]
 		if f.Congested() && c.silence(f, p) == nil && (!f.hold.open || before == nil || !before.reachable()) {
 			f.counted = false

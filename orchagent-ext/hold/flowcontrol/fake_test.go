@@ -58,7 +58,7 @@ func config() *Config {
 type fake struct {
 	t     testing.TB
 	now   int64
-	core  *core
+	core  *traced
 	depth map[flowID]uint64
 	holds map[target]hold
 	asked []call
@@ -67,7 +67,8 @@ type fake struct {
 	told  []told // routed messages
 	drops bool   // what is sent gets lost, and the sender is told
 	gone  map[sai.ObjectID]bool
-	room  int // holds that the switch has room for; 0: any number
+	room  int                                 // holds that the switch has room for; 0: any number
+	count func(target) (sai.HoldState, error) // what a hold has counted; nil: as match has it
 }
 
 type hold struct {
@@ -90,11 +91,33 @@ type sent struct {
 	frame bool
 }
 
+// newFake returns a switch and its flow control, whose trace has to be the recorded one.
 func newFake(t testing.TB, c *Config) *fake {
-	f := &fake{t: t, now: ms, depth: map[flowID]uint64{}, holds: map[target]hold{}, match: map[target]sai.HoldState{}, gone: map[sai.ObjectID]bool{}}
-	f.core = newCore(f, f, func() int64 { return f.now })
+	f := newUntraced(t)
+	f.core.trace = traces.of(t)
+	f.core.trace.core = f.core.core
 	f.core.configure(f.now, newSettings(c))
 	return f
+}
+
+// newRandom returns a switch that a test drives by chance, and that has no trace therefore.
+func newRandom(t testing.TB, c *Config) *fake {
+	f := newUntraced(t)
+	f.core.configure(f.now, newSettings(c))
+	return f
+}
+
+func newUntraced(t testing.TB) *fake {
+	f := &fake{t: t, now: ms, depth: map[flowID]uint64{}, holds: map[target]hold{}, match: map[target]sai.HoldState{}, gone: map[sai.ObjectID]bool{}}
+	f.core = &traced{core: newCore(f, f, func() int64 { return f.now })}
+	return f
+}
+
+// silence replaces the switch and the network by ones that remember nothing, and ends the trace.
+func (f *fake) silence() *silent {
+	s := &silent{fake: f}
+	f.core.sw, f.core.out, f.core.trace = s, s, nil
+	return s
 }
 
 func (f *fake) ReadFlowEvents([]sai.FlowEvent) (int, uint64) { return 0, 0 }
@@ -108,13 +131,16 @@ func (f *fake) GetFlow(q sai.ObjectID, id uint64) (sai.FlowState, error) {
 }
 
 func (f *fake) SetHold(port sai.ObjectID, m sai.HoldMatch, d time.Duration, rate uint64) error {
+	t := target{port, m}
 	if f.gone[port] {
+		f.core.trace.hold(t, d, rate, errFake)
 		return errFake
 	}
-	t := target{port, m}
 	if _, ok := f.holds[t]; f.room != 0 && d != 0 && !ok && len(f.holds) >= f.room {
+		f.core.trace.hold(t, d, rate, sai.ErrNoRoom)
 		return sai.ErrNoRoom
 	}
+	f.core.trace.hold(t, d, rate, nil)
 	f.asked = append(f.asked, call{t, d, rate})
 	if d == 0 {
 		delete(f.holds, t)
@@ -125,6 +151,9 @@ func (f *fake) SetHold(port sai.ObjectID, m sai.HoldMatch, d time.Duration, rate
 }
 
 func (f *fake) GetHold(port sai.ObjectID, m sai.HoldMatch) (sai.HoldState, error) {
+	if f.count != nil {
+		return f.count(target{port, m})
+	}
 	s, ok := f.match[target{port, m}]
 	if !ok {
 		return s, sai.ErrNotFound
@@ -133,6 +162,7 @@ func (f *fake) GetHold(port sai.ObjectID, m sai.HoldMatch) (sai.HoldState, error
 }
 
 func (f *fake) Send(port uint32, to netip.Addr, packet []byte) error {
+	f.core.trace.line("  send %d %v %x %v", port, to, packet, f.drops)
 	if f.drops {
 		return errFake
 	}
@@ -145,6 +175,7 @@ func (f *fake) Send(port uint32, to netip.Addr, packet []byte) error {
 }
 
 func (f *fake) SendFrame(port uint32, frame []byte) error {
+	f.core.trace.line("  frame %d %x", port, frame)
 	var p notify.Packet
 	if err := p.Parse(frame, f.core.settings.Codes); err != nil || p.Kind != notify.KindPFC {
 		f.t.Fatalf("sent %x: %v", frame, err)
@@ -161,6 +192,7 @@ type told struct {
 }
 
 func (f *fake) Route(packet []byte) error {
+	f.core.trace.line("  route %x %v", packet, f.drops)
 	if f.drops {
 		return errFake
 	}

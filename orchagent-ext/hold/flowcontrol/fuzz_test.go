@@ -18,7 +18,7 @@ func FuzzFlowEvent(f *testing.F) {
 	}
 	f.Add([]byte{0x45}, uint8(255), uint64(queue), uint64(1), false)
 	f.Fuzz(func(t *testing.T, head []byte, length uint8, in, octets uint64, known bool) {
-		n := newFake(t, config())
+		n := newRandom(t, config())
 		e := sai.FlowEvent{Queue: queue, InPort: sai.ObjectID(in), Flow: 1, Octets: octets, At: n.now, Mark: sai.MarkHigh, Length: length}
 		copy(e.Head[:], head)
 		if known {
@@ -30,8 +30,8 @@ func FuzzFlowEvent(f *testing.F) {
 		delete(n.depth, flowID{queue, 1})
 		n.until(n.now + 100*ms)
 		n.core.end(n.now)
-		if len(n.core.congested) > 0 {
-			t.Errorf("%d flows are congested after the end", len(n.core.congested))
+		if n.core.congested.len() > 0 {
+			t.Errorf("%d flows are congested after the end", n.core.congested.len())
 		}
 	})
 }

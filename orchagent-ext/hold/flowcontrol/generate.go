@@ -85,7 +85,7 @@ func (c *core) event(now int64, e *sai.FlowEvent) {
 		return // from before the configuration changed
 	}
 	id := flowID{e.Queue, e.Flow}
-	f := c.congested[id]
+	f := c.congested.get(id)
 	if f == nil {
 		if e.Mark == sai.MarkLow || e.Mark == sai.MarkAlarm && q.Threshold.Average == 0 && c.settings.PPFC == nil && c.settings.Advice == nil {
 			return
@@ -103,12 +103,11 @@ func (c *core) event(now int64, e *sai.FlowEvent) {
 
 // add returns the state of a new flow, nil above maxCongested.
 func (c *core) add(now int64, id flowID, q Queue) *congested {
-	if len(c.congested) >= maxCongested {
+	if c.congested.len() >= maxCongested {
 		return nil
 	}
-	f := reuse(&c.free)
+	f := c.congested.add(id)
 	*f = congested{flowID: id, q: q, since: now, mute: isUnreadable}
-	c.congested[id] = f
 	return f
 }
 
@@ -117,9 +116,8 @@ func (c *core) remove(f *congested) {
 	c.fills(f, filling{})
 	c.withdraw(&f.hold)
 	c.withdraw(&f.stop)
-	delete(c.congested, f.flowID)
 	c.due.remove(f)
-	c.free = append(c.free, f)
+	c.congested.remove(f.flowID)
 }
 
 // filling has the octets in a queue of congested flows that still arrive: they are new,

@@ -43,8 +43,8 @@ func TestCongestedFlowIsHeldUpstream(t *testing.T) {
 		if got = f.take(); len(got) != 1 || got[0].pfcm.Action != notify.Cancel || got[0].pfcm.Time != 0 || got[0].pfcm.StreamID != want.StreamID {
 			t.Fatalf("%s: cancelled %+v", form, got)
 		}
-		if len(f.core.congested) != 0 || f.core.next() < 1<<62 {
-			t.Errorf("%d flows are left, next at %d", len(f.core.congested), f.core.next())
+		if f.core.congested.len() != 0 || f.core.next() < 1<<62 {
+			t.Errorf("%d flows are left, next at %d", f.core.congested.len(), f.core.next())
 		}
 		f.event(1, up, 0x12345, 150_000, sai.MarkHigh)
 		f.now += ms
@@ -308,7 +308,7 @@ func TestConfigurationEndsWhatWasAsked(t *testing.T) {
 		c := config()
 		change(c)
 		f.core.configure(f.now, newSettings(c))
-		if got := f.take(); len(got) != 2 || got[1].pfcm.Action != notify.Pause || got[1].pfcm.Time != 1 || len(f.core.congested) != 0 {
+		if got := f.take(); len(got) != 2 || got[1].pfcm.Action != notify.Pause || got[1].pfcm.Time != 1 || f.core.congested.len() != 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -46,16 +46,16 @@ func (c *core) limit(now int64, l *Learned) {
 		return // its sender is told once its queue pair is known
 	}
 	rate := congestion.Lowest(a.Policies, l.Src, l.Dst, l.DSCP)
-	known := c.limited[l.Pair]
+	known := c.limited.get(l.Pair)
 	switch {
 	case rate == 0 || !a.may(&session{src: l.Src, bits: l.Bits}):
-		delete(c.limited, l.Pair)
+		c.limited.remove(l.Pair)
 	case known != nil:
 		known.Learned, known.limit = *l, rate
-	case len(c.limited) == maxLimited:
+	case c.limited.len() == maxLimited:
 		c.counters.LimitedFull++
 	default:
-		c.limited[l.Pair] = &limited{Learned: *l, limit: rate, last: now, active: now}
+		*c.limited.add(l.Pair) = limited{Learned: *l, limit: rate, last: now, active: now}
 		c.limits = min(c.limits, now)
 	}
 }
@@ -68,15 +68,16 @@ func (l *limited) match() sai.HoldMatch {
 // stepLimits measures the flows with a policy and advises their senders.
 func (c *core) stepLimits(now int64) {
 	a := c.settings.Advice
-	if a == nil || len(c.limited) == 0 {
-		clear(c.limited)
+	if a == nil || c.limited.len() == 0 {
+		c.limited.clear()
 		c.limits = math.MaxInt64
 		return
 	}
 	c.limits = now + int64(a.Pace.Interval)
-	for pair, l := range c.limited {
+	for i := c.limited.len() - 1; i >= 0; i-- {
+		l := c.limited.all[i]
 		at := target{sai.Null, l.match()}
-		if c.held[at] != nil { // a hold of the same packets: counting would end it
+		if c.held.get(at) != nil { // a hold of the same packets: counting would end it
 			continue
 		}
 		state, err := c.sw.GetHold(sai.Null, at.match)
@@ -96,7 +97,7 @@ func (c *core) stepLimits(now int64) {
 		case came > 0:
 			l.active = now
 		case now-l.active > int64(limitedIdle):
-			delete(c.limited, pair)
+			c.limited.remove(l.Pair)
 		}
 		// An interval of another length, such as the first, would give another rate.
 		if span <= 0 || err != nil || now < l.told || came*8*1000/uint64(span)*100 < uint64(l.limit)*nearLimit {
@@ -115,7 +116,7 @@ func (c *core) stepLimits(now int64) {
 
 // decided records that the congestion of its queue decides the advice for a flow.
 func (c *core) decided(now int64, s *session) {
-	if l := c.limited[Pair{Src: s.src, Dst: s.dst, DestQP: s.dstQP}]; l != nil {
+	if l := c.limited.get(Pair{Src: s.src, Dst: s.dst, DestQP: s.dstQP}); l != nil {
 		l.told = now + 2*int64(c.settings.Advice.Pace.Interval)
 	}
 }

@@ -54,7 +54,7 @@ func TestPolicyIsToldWithoutCongestion(t *testing.T) {
 		f := newFake(t, limiting())
 		start := f.now
 		f.passes(tt.flow.Src, sink, 0x99, 0)
-		f.core.limit(f.now, &tt.flow)
+		f.core.learn(f.now, tt.flow)
 		for at := start; at < start+100*ms; at += ms {
 			f.passes(tt.flow.Src, sink, 0x99, tt.mbps*125*uint64((at-start)/ms))
 			f.until(at)
@@ -78,7 +78,7 @@ func TestPolicyIsToldWithoutCongestion(t *testing.T) {
 				t.Errorf("%s: message %d comes too soon", name, i)
 			}
 		}
-		if h := f.holds[target{sai.Null, f.core.limited[tt.flow.Pair].match()}]; h.rate != sai.RateCount {
+		if h := f.holds[target{sai.Null, f.core.limited.get(tt.flow.Pair).match()}]; h.rate != sai.RateCount {
 			t.Errorf("%s: the switch does not count it: %+v", name, f.holds)
 		}
 	}
@@ -96,7 +96,7 @@ func TestPolicyIsToldWithoutAQueuePair(t *testing.T) {
 	unpaired.SrcQP = 0
 	start := f.now
 	f.passes(source, sink, 0x99, 0)
-	f.core.limit(f.now, &unpaired)
+	f.core.learn(f.now, unpaired)
 	for at := start; at < start+50*ms; at += ms {
 		f.passes(source, sink, 0x99, 28*125*uint64((at-start)/ms))
 		f.until(at)
@@ -110,8 +110,8 @@ func TestPolicyIsToldWithoutAQueuePair(t *testing.T) {
 			t.Errorf("message %d: %+v", i, m)
 		}
 	}
-	f.core.pairs.add(seen)
-	f.core.pairs.add(unpaired)
+	f.core.learn(f.now, seen)
+	f.core.learn(f.now, unpaired)
 	if qp := f.core.pairs.find(seen.Pair).qp; qp != 0x42 {
 		t.Errorf("after a report without it the queue pair is %#x", qp)
 	}
@@ -120,10 +120,10 @@ func TestPolicyIsToldWithoutAQueuePair(t *testing.T) {
 // Where its queue is congested, that path tells the lower rate, and this one is silent.
 func TestCongestionDecidesOfAFlowWithAPolicy(t *testing.T) {
 	f := newFake(t, limiting())
-	f.core.pairs.add(seen)
+	f.core.learn(f.now, seen)
 	start := f.now
 	f.passes(source, sink, 0x99, 0)
-	f.core.limit(f.now, &seen)
+	f.core.learn(f.now, seen)
 	f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
 	for at := start; at < start+100*ms; at += ms {
 		f.counts(source, sink, 0x99, 28*125*uint64((at-start)/ms))
@@ -154,22 +154,22 @@ func TestFlowsWithAPolicyAreBounded(t *testing.T) {
 	c.Ingress, c.Router6 = in.Ingress, in.Router6
 	f := newFake(t, c)
 	f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
-	f.core.limit(f.now, &seen)
+	f.core.learn(f.now, seen)
 	f.until(f.now + 20*ms)
-	at := target{sai.Null, f.core.limited[seen.Pair].match()}
+	at := target{sai.Null, f.core.limited.get(seen.Pair).match()}
 	if h := f.holds[at]; h.rate != 0 {
 		t.Errorf("the hold became %+v", h)
 	}
 	for i := range uint32(2 * maxLimited) {
 		one := seen
 		one.DestQP = 0x1000 + i
-		f.core.limit(f.now, &one)
+		f.core.learn(f.now, one)
 	}
-	if n := len(f.core.limited); n != maxLimited || f.core.counters.LimitedFull != maxLimited+1 {
+	if n := f.core.limited.len(); n != maxLimited || f.core.counters.LimitedFull != maxLimited+1 {
 		t.Errorf("%d flows, %d without room", n, f.core.counters.LimitedFull)
 	}
 	f.until(f.now + int64(limitedIdle) + 100*ms)
-	if n := len(f.core.limited); n != 0 {
+	if n := f.core.limited.len(); n != 0 {
 		t.Errorf("%d flows after a minute without a packet", n)
 	}
 }

@@ -135,7 +135,7 @@ func (c *core) obey(now int64, p *port, at int64, m *notify.PFCM, k enforce.Key)
 // share that evenly.
 func (c *core) share(p *port, at target) uint64 {
 	flows := c.holding[at.port]
-	if c.held[at] == nil {
+	if c.held.get(at) == nil {
 		flows++
 	}
 	return p.line() / uint64(max(flows, 1))
@@ -145,13 +145,13 @@ func (c *core) share(p *port, at target) uint64 {
 // them, else when they do.
 func (c *core) await(obeyed *uint64) {
 	for i := range c.targets {
-		if h := c.held[c.targets[i].Flow]; h != nil && h.known {
+		if h := c.held.get(c.targets[i].Flow); h != nil && h.known {
 			*obeyed++
 			return
 		}
 	}
 	for i := range c.targets { // a flow leaves by one member of a PortChannel
-		if h := c.held[c.targets[i].Flow]; h != nil {
+		if h := c.held.get(c.targets[i].Flow); h != nil {
 			h.wait++
 		}
 	}
@@ -172,7 +172,7 @@ func (c *core) matched(h *held) {
 		return
 	}
 	for _, member := range p.Members {
-		if other := c.held[target{member, h.match}]; other != nil {
+		if other := c.held.get(target{member, h.match}); other != nil {
 			other.known, other.wait = true, 0
 		}
 	}
@@ -205,13 +205,12 @@ func (c *core) demand(now, at int64, k enforce.Key, d enforce.Demand, a about) (
 
 // begin notes by whom a target is held from now on.
 func (c *core) begin(now int64, change *enforce.Change[target], k enforce.Key, a about) {
-	if change.Hold.Until == 0 || c.held[change.Flow] != nil {
+	if change.Hold.Until == 0 || c.held.get(change.Flow) != nil {
 		return
 	}
-	h := reuse(&c.spare)
+	h := c.held.add(change.Flow)
 	*h = held{target: change.Flow, by: k, about: a, since: now}
 	h.at = now + int64(min(max(durationOf(change.Hold.Until-now)/4, firstCheck), lastCheck))
-	c.held[h.target] = h
 	c.holding[h.port]++
 	c.checks.put(h)
 }
@@ -234,7 +233,7 @@ func (c *core) apply(now, at int64, room bool) (refused int) {
 		case change.Hold.Measure && rate == 0:
 			rate = sai.RateCount
 		}
-		h := c.held[change.Flow]
+		h := c.held.get(change.Flow)
 		over := change.Hold.Until == 0
 		if over && h != nil {
 			if !h.known {
@@ -278,7 +277,7 @@ func (c *core) apply(now, at int64, room bool) (refused int) {
 	c.counters.Watchdog, c.counters.PPFCWatchdog = c.table.Released[notify.KindPFCM], c.table.Released[notify.KindPPFC]
 	for _, t := range c.refused {
 		c.changes = c.table.Leave(c.changes[:0], now, t)
-		if h := c.held[t]; h != nil {
+		if h := c.held.get(t); h != nil {
 			c.drop(h)
 		}
 	}
@@ -287,12 +286,11 @@ func (c *core) apply(now, at int64, room bool) (refused int) {
 
 // drop forgets a hold and keeps its memory for the next one.
 func (c *core) drop(h *held) {
-	delete(c.held, h.target)
+	c.held.remove(h.target)
 	if c.holding[h.port]--; c.holding[h.port] == 0 {
 		delete(c.holding, h.port)
 	}
 	c.checks.remove(h)
-	c.spare = append(c.spare, h)
 }
 
 // look asks the switch whether packets have matched, and for how many octets.
@@ -327,7 +325,7 @@ func (c *core) check(now int64, h *held) {
 		for i := range c.changes {
 			c.begin(now, &c.changes[i], k, a)
 		}
-		if all := c.held[pair]; all != nil {
+		if all := c.held.get(pair); all != nil {
 			all.wait, h.wait = all.wait+h.wait, 0
 		}
 	}

@@ -45,8 +45,8 @@ func TestHoldOfANeighbor(t *testing.T) {
 		t.Errorf("the longer of two: %v", f.holds)
 	}
 	f.until(f.now + 10*ms)
-	if len(f.holds) != 0 || len(f.core.held) != 0 {
-		t.Errorf("expired: %v, kept %d", f.holds, len(f.core.held))
+	if len(f.holds) != 0 || f.core.held.len() != 0 {
+		t.Errorf("expired: %v, kept %d", f.holds, f.core.held.len())
 	}
 }
 
@@ -333,8 +333,8 @@ func TestPortsThatGo(t *testing.T) {
 	c.Ports[3].Members = []sai.ObjectID{down1}
 	f.gone[up], f.gone[down2] = true, true
 	f.core.configure(f.now, newSettings(c))
-	if len(f.core.held) != 1 || f.holds[onStream(down1, 9)].until == 0 || f.core.counters.HoldFailed != 0 {
-		t.Errorf("held %d, holds %v, failed %d", len(f.core.held), f.holds, f.core.counters.HoldFailed)
+	if f.core.held.len() != 1 || f.holds[onStream(down1, 9)].until == 0 || f.core.counters.HoldFailed != 0 {
+		t.Errorf("held %d, holds %v, failed %d", f.core.held.len(), f.holds, f.core.counters.HoldFailed)
 	}
 	f.take()
 	f.until(f.now + 100*ms)
@@ -343,7 +343,7 @@ func TestPortsThatGo(t *testing.T) {
 			t.Errorf("sent to the port that is gone: %+v", s)
 		}
 	}
-	if len(f.core.held) != 0 {
+	if f.core.held.len() != 0 {
 		t.Error("the rest did not end")
 	}
 }
@@ -357,8 +357,8 @@ func TestHoldThatTheSwitchRefusesIsFull(t *testing.T) {
 		f.receive(up, pause(stream, 40_000))
 	}
 	n := &f.core.counters
-	if n.Held != 3 || n.Obeyed != 0 || n.Full != 2 || n.HoldFailed != 2 || len(f.core.held) != 3 {
-		t.Errorf("held %d, obeyed %d, full %d, refused by the switch %d, %d holds", n.Held, n.Obeyed, n.Full, n.HoldFailed, len(f.core.held))
+	if n.Held != 3 || n.Obeyed != 0 || n.Full != 2 || n.HoldFailed != 2 || f.core.held.len() != 3 {
+		t.Errorf("held %d, obeyed %d, full %d, refused by the switch %d, %d holds", n.Held, n.Obeyed, n.Full, n.HoldFailed, f.core.held.len())
 	}
 	r := newReport()
 	f.core.fill(f.now, r)

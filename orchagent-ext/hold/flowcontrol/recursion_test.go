@@ -67,7 +67,7 @@ func TestCircularHoldsEnd(t *testing.T) {
 			if f.holds[onStream(down1, id)].until != 0 {
 				last = now
 				f.event(1, up, 5, 150_000, sai.MarkHigh)
-			} else if len(f.core.congested) > 0 {
+			} else if f.core.congested.len() > 0 {
 				f.event(1, up, 5, 0, sai.MarkLow)
 			}
 			upstream := ring[(i+nodes-1)%nodes]
@@ -94,7 +94,7 @@ func TestCoreHoldsWhatNeighborsAskForAndNoLonger(t *testing.T) {
 		q := c.Queues[queue]
 		q.Threshold.Average = time.Duration(rapid.SampledFrom([]int{0, 500, 5000}).Draw(rt, "average")) * time.Microsecond
 		c.Queues[queue] = q
-		f := newFake(t, c)
+		f := newRandom(t, c)
 		asked := map[target]int64{}       // until when, at most
 		upstream := map[[2]uint64]int64{} // at the neighbors: port and stream, until
 		streams := []uint16{streamOf(1), streamOf(2), 9}
@@ -141,17 +141,17 @@ func TestCoreHoldsWhatNeighborsAskForAndNoLonger(t *testing.T) {
 				f.until(f.now + rapid.Int64Range(0, 60*ms).Draw(rt, "dt"))
 			}
 			check()
-			for id, g := range f.core.congested {
+			for _, g := range f.core.congested.all {
 				if g.hold.open && g.derived == 0 && g.Congested() && !g.to.Border && f.now > upstream[[2]uint64{uint64(g.to.Index), uint64(g.stream)}] {
-					rt.Fatalf("at %d flow %v is congested, and the neighbor was asked until %d", f.now, id, upstream)
+					rt.Fatalf("at %d flow %v is congested, and the neighbor was asked until %d", f.now, g.flowID, upstream)
 				}
 			}
 		}
 		clear(f.depth)
 		f.until(f.now + 900*ms)
 		check()
-		if len(f.holds)+len(f.core.held)+len(f.core.congested)+len(f.core.asked) != 0 || f.core.next() != math.MaxInt64 {
-			rt.Fatalf("left: holds %v, %d held, %d congested, %d keys, next at %d", f.holds, len(f.core.held), len(f.core.congested), len(f.core.asked), f.core.next())
+		if len(f.holds)+f.core.held.len()+f.core.congested.len()+len(f.core.asked) != 0 || f.core.next() != math.MaxInt64 {
+			rt.Fatalf("left: holds %v, %d held, %d congested, %d keys, next at %d", f.holds, f.core.held.len(), f.core.congested.len(), len(f.core.asked), f.core.next())
 		}
 	})
 }
@@ -162,8 +162,7 @@ func TestCoreDoesNotAllocate(t *testing.T) {
 	c := config()
 	c.Translate = true
 	f := newFake(t, c)
-	out := &silent{fake: f}
-	f.core.sw, f.core.out = out, out
+	out := f.silence()
 	r := newReport()
 	high := arrived(sai.FlowEvent{Queue: queue, Mark: sai.MarkHigh, Octets: 150_000, Length: sai.FlowHead, Head: head(source, sink, 5)})
 	msgs := messagesOf(t, f)

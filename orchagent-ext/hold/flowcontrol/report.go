@@ -108,7 +108,7 @@ func (c *core) fill(now int64, r *Report) {
 	r.Reaction, r.Enforce, r.Release = c.reaction, c.enforce, c.error
 	r.PPFCReaction, r.PPFCEnforce = c.ppfcReaction, c.ppfcEnforce
 	r.Hosts = c.hosts.AppendHosts(r.Hosts)
-	for _, f := range c.congested {
+	for _, f := range c.congested.all {
 		if len(r.Flows) == cap(r.Flows) {
 			break
 		}
@@ -135,7 +135,7 @@ func (c *core) fill(now int64, r *Report) {
 		}
 		if len(flows) > 0 {
 			h.Port, h.Match = flows[0].port, flows[0].match
-			if held := c.held[flows[0]]; held != nil {
+			if held := c.held.get(flows[0]); held != nil {
 				h.Source, h.Destination = held.about.src, held.about.dst
 				h.Rate, h.Measuring = held.asked.Rate, held.asked.Measure
 			}

@@ -202,7 +202,7 @@ func (c *core) passOn(now int64, f *origin, p *port, h enforce.Hold) {
 	if m.Time == 0 {
 		return
 	}
-	if by := c.held[target{f.Packet.Out, f.matches()[0]}]; by != nil {
+	if by := c.held.get(target{f.Packet.Out, f.matches()[0]}); by != nil {
 		m.QueueID = uint8(by.by.Queue)
 	}
 	if !c.send.take(now) {

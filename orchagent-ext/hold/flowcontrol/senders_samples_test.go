@@ -42,7 +42,7 @@ func (s *sampled) send(end int64) {
 		s.f.until(s.f.now + step)
 		if s.f.now >= s.until {
 			for i := range s.held {
-				s.f.core.see(s.f.now, &s.held[i])
+				s.f.core.learn(s.f.now, s.held[i])
 			}
 			s.held = s.held[:0]
 		}

@@ -32,7 +32,7 @@ func flowOf(src, dst netip.Addr) Learned {
 func (f *fake) sees(l Learned) {
 	for range 5 {
 		f.until(f.now + 10*ms)
-		f.core.see(f.now, &l)
+		f.core.learn(f.now, l)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestReplayAndStormAreBounded(t *testing.T) {
 	for i := range 80_000 { // 800 ms
 		f.until(start + int64(i)*10_000)
 		if i%1000 == 0 {
-			f.core.see(f.now, &l)
+			f.core.learn(f.now, l)
 		}
 		f.receive(down1, pause(streamOf(5), 65_535))
 		f.receive(down1, pause(uint16(i%60_000+1), 65_535))
@@ -285,7 +285,7 @@ func TestSenderThatIgnoresCNPsIsNamed(t *testing.T) {
 		for range n {
 			f.receive(down1, pause(streamOf(5), 40_000))
 			f.until(f.now + 10*ms)
-			f.core.see(f.now, &l)
+			f.core.learn(f.now, l)
 		}
 	}
 	run(20)
@@ -328,7 +328,7 @@ func TestFlowsToBeSlowedAreBounded(t *testing.T) {
 	for i := range uint32(maxSeen + 10) {
 		l := flowOf(source, sink)
 		l.DestQP = i
-		f.core.see(f.now, &l)
+		f.core.learn(f.now, l)
 	}
 	if n := len(f.core.senders.flows); n != maxSeen || f.core.counters.SeenFull != 10 {
 		t.Errorf("%d flows, %d found no room", n, f.core.counters.SeenFull)
@@ -341,15 +341,14 @@ func TestFlowsToBeSlowedAreBounded(t *testing.T) {
 	f.until(f.now + 2000*ms)
 	l := flowOf(source, sink)
 	l.DestQP = maxSeen + 100
-	if f.core.see(f.now, &l); len(f.core.senders.flows) != 1 || len(f.core.senders.streams) != 1 {
+	if f.core.learn(f.now, l); len(f.core.senders.flows) != 1 || len(f.core.senders.streams) != 1 {
 		t.Errorf("%d flows later", len(f.core.senders.flows))
 	}
 }
 
 func TestHoldBySourceAllocatesNothing(t *testing.T) {
 	f := newFake(t, slowing())
-	s := &silent{fake: f}
-	f.core.sw, f.core.out = s, s
+	f.silence()
 	l := flowOf(source, sink)
 	f.sees(l)
 	messages := messagesOf(t, f)
@@ -359,7 +358,7 @@ func TestHoldBySourceAllocatesNothing(t *testing.T) {
 			messages[i].At = f.now
 			f.core.receiveMessage(f.now, &messages[i])
 			f.core.obey(f.now, f.core.settings.members[down1], f.now, &notify.PFCM{StreamID: streamOf(5), Action: notify.Pause, Time: 1000}, held1(streamOf(5)))
-			f.core.see(f.now, &l)
+			f.core.learn(f.now, l)
 			f.core.step(f.now)
 		}
 	}); n > 0 {

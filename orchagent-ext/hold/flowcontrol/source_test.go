@@ -110,7 +110,7 @@ func TestGatewayIsToldAsTheFlowFillsAndDrains(t *testing.T) {
 		start := f.now
 		f.fills(1, tt.src, tt.dst, 0x99, 85_000, sai.MarkAlarm)
 		f.fills(1, tt.src, tt.dst, 0x99, 150_000, sai.MarkHigh)
-		f.core.pairs.add(Learned{Pair: Pair{tt.src, tt.dst, 0x99}, SrcQP: 0x42})
+		f.core.learn(f.now, Learned{Pair: Pair{tt.src, tt.dst, 0x99}, SrcQP: 0x42})
 		f.until(start + 30*ms)
 		f.depth[flowID{queue, 1}] = 70_000
 		f.until(start + 50*ms)
@@ -145,8 +145,8 @@ func TestGatewayIsToldAsTheFlowFillsAndDrains(t *testing.T) {
 		if f.core.ppfcReaction.Count != 1 || f.core.reaction.Count != 0 {
 			t.Errorf("the reaction is measured %d times, %d as PFCM's", f.core.ppfcReaction.Count, f.core.reaction.Count)
 		}
-		if f.core.counters.PPFCSent != 5 || len(f.sent) != 0 || len(f.core.congested) != 0 {
-			t.Errorf("counted %d; PFCM %d; %d flows left", f.core.counters.PPFCSent, len(f.sent), len(f.core.congested))
+		if f.core.counters.PPFCSent != 5 || len(f.sent) != 0 || f.core.congested.len() != 0 {
+			t.Errorf("counted %d; PFCM %d; %d flows left", f.core.counters.PPFCSent, len(f.sent), f.core.congested.len())
 		}
 	}
 }
@@ -341,7 +341,7 @@ func TestGatewayHoldsTheFlowOfAPPFC(t *testing.T) {
 		}
 		f.ppfcFrom(router6, gateway6, stop)
 		f.until(f.now + 41*ms)
-		if len(f.holds) != 0 || len(f.core.held) != 0 {
+		if len(f.holds) != 0 || f.core.held.len() != 0 {
 			t.Errorf("%v: it never expired: %+v", tt.id.Form, f.holds)
 		}
 	}
@@ -449,7 +449,7 @@ func TestClientIsAdvisedAsOthers(t *testing.T) {
 		c.Advice = tt.advice
 		f := newFake(t, c)
 		if tt.seen {
-			f.core.pairs.add(seen)
+			f.core.learn(f.now, seen)
 		}
 		f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
 		got := f.takeTold()
@@ -510,7 +510,7 @@ func TestOwnGatewayTellsTheClient(t *testing.T) {
 	c.PPFC.Gateways = []Gateway{{netip.MustParsePrefix("2001:db8:a::/48"), router6}}
 	c.Ingress = &Ingress{Serves: prefixes("2001:db8:a::/48"), Client: ClientCNP, Hosts: prefixes("2001:db8:a::/48")}
 	f := newFake(t, c)
-	f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
+	f.core.learn(f.now, Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
 	f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
 	got := f.takeTold()
 	if len(got) != 1 || got[0].packet.Kind != notify.KindCNP || got[0].packet.CNP.DestQP != 0x42 || got[0].packet.CNP.PKey != 0x8001 || got[0].packet.Envelope.Dst != source {

@@ -216,7 +216,7 @@ func TestSessionWithTwoLabelsIsResumedOnce(t *testing.T) {
 	f := newFake(t, telling())
 	f.fills(1, source, sink, 7, 150_000, sai.MarkHigh)
 	f.fills(2, source, sink, 7, 150_000, sai.MarkHigh)
-	f.core.pairs.add(Learned{Pair: Pair{source, sink, 7}, SrcQP: 9})
+	f.core.learn(f.now, Learned{Pair: Pair{source, sink, 7}, SrcQP: 9})
 	f.takeTold()
 	f.fills(1, source, sink, 7, 40_000, sai.MarkLow)
 	if got := f.takeTold(); len(got) != 0 {
