@@ -20,7 +20,7 @@ func benched(b *testing.B, c *Config) *fake {
 // BenchmarkEvent: a flow passes its mark and drains; a PFCM and a cancel are sent.
 func BenchmarkEvent(b *testing.B) {
 	f := benched(b, config())
-	high := arrived(sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Mark: sai.MarkHigh, Octets: 150_000, Length: sai.FlowHead, Head: head(source, sink, 5)})
+	high := arrived(sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Mark: sai.MarkHigh, Octets: 150_000, Length: sai.FlowHead, Head: head(sender, sink, 5)})
 	low := *high
 	low.Octets, low.Mark = 0, sai.MarkLow
 	for b.Loop() {
@@ -61,8 +61,8 @@ func BenchmarkRefresh(b *testing.B) {
 func BenchmarkAdvice(b *testing.B) {
 	f := benched(b, advising())
 	for i := range uint32(16) {
-		f.core.learn(f.now, Learned{Pair: Pair{source, sink, i + 1}, SrcQP: 0x42})
-		f.fills(uint64(i+1), source, sink, i+1, 150_000, sai.MarkHigh)
+		f.core.learn(f.now, Learned{Pair: pairOf(sender, sink, i+1), SrcQP: 0x42})
+		f.fills(uint64(i+1), sender, sink, i+1, 150_000, sai.MarkHigh)
 	}
 	for b.Loop() {
 		f.now += 10 * ms
@@ -73,7 +73,7 @@ func BenchmarkAdvice(b *testing.B) {
 // BenchmarkSender: a flow is held at its sender by CNPs, and packets of it come.
 func BenchmarkSender(b *testing.B) {
 	f := benched(b, slowing())
-	l := flowOf(source, sink)
+	l := flowOf(sender, sink)
 	f.sees(l)
 	m := pause(streamOf(5), 40_000)
 	for b.Loop() {

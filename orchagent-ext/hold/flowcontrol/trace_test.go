@@ -192,8 +192,8 @@ func (tr *trace) cut() {
 // hold writes a hold that the switch was asked for.
 func (tr *trace) hold(t target, d time.Duration, rate uint64, err error) {
 	if tr != nil {
-		m := &t.match
-		tr.line("  hold port %v %d/%d %#x %v %v for %v at %d: %v", t.port, m.Kind, m.Protocol, m.Value, m.Src, m.Dst, d, rate, err)
+		m := &t.Match
+		tr.line("  hold port %v %d/%d %#x %v %v for %v at %d: %v", t.Port, m.Kind, m.Protocol, m.Value, m.Src, m.Dst, d, rate, err)
 	}
 }
 
@@ -202,7 +202,7 @@ func (tr *trace) after() {
 	if tr == nil {
 		return
 	}
-	if c := tr.core.counters; c != tr.counters {
+	if c := tr.core.kernel.Counters; c != tr.counters {
 		was, is := reflect.ValueOf(tr.counters), reflect.ValueOf(c)
 		for i := range is.NumField() {
 			if !is.Field(i).Equal(was.Field(i)) {
@@ -256,7 +256,7 @@ func sorted[T any](tr *trace, name string, rows []T) {
 
 func (tr *trace) close() string {
 	if tr.core != nil {
-		tr.report(tr.core.clock())
+		tr.report(tr.core.kernel.Clock())
 	}
 	tr.cut()
 	if tr.file != nil {
@@ -325,8 +325,6 @@ func (c *traced) learn(now int64, l Learned) {
 	if c.trace != nil {
 		c.trace.line("%d learn %+v", now, l)
 	}
-	c.pairs.add(l)
-	c.limit(now, &l)
-	c.see(now, &l)
+	c.core.learn(now, &l)
 	c.trace.after()
 }

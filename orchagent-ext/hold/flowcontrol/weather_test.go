@@ -55,7 +55,7 @@ func asGateway(c *Config, r *rand.Rand) {
 func asOwnGateway(c *Config, r *rand.Rand) {
 	withGateways(c, r)
 	asGateway(c, r)
-	c.PPFC.Gateways = []Gateway{{netip.MustParsePrefix("::/0"), gateway6}}
+	c.PPFC.Gateways = []Gateway{{Prefix: netip.MustParsePrefix("::/0"), Addr: gateway6}}
 }
 func holdsAtSenders(c *Config, r *rand.Rand) {
 	asGateway(c, r)
@@ -155,9 +155,9 @@ func (f *fake) input(k *climate, r *rand.Rand, kind int) {
 	switch kind {
 	case inputEvent:
 		n := r.IntN(k.flows)
-		e := sai.FlowEvent{Queue: queue + sai.ObjectID(n%7/6), InPort: pick(r, up, up, up, other, other, border, host, 0, 99), Flow: uint64(n + 1), Octets: octets, At: f.now - r.Int64N(100_000),
+		e := sai.FlowEvent{Queue: queue + sai.ObjectID(n%7/6), InPort: pick(r, up, up, up, other, other, borderPort, host, 0, 99), Flow: uint64(n + 1), Octets: octets, At: f.now - r.Int64N(100_000),
 			Mark: pick(r, sai.MarkLow, sai.MarkAlarm, sai.MarkHigh, sai.MarkHigh, sai.MarkHigh), Length: sai.FlowHead}
-		src, dst := source, sink
+		src, dst := sender, sink
 		switch n % 5 {
 		case 0, 1, 2:
 			e.Head, e.Length = rdmaHead(f.t, src, dst, uint32(0x90+n/5), uint8(n&3))
@@ -172,7 +172,7 @@ func (f *fake) input(k *climate, r *rand.Rand, kind int) {
 		if r.IntN(10) > 0 {
 			e = *arrived(e)
 		}
-		f.depth[flowID{e.Queue, e.Flow}] = octets
+		f.depth[idOf(e.Queue, e.Flow)] = octets
 		f.core.event(f.now, &e)
 	case inputPFCM:
 		m := pause(pick(r, streamOf(uint32(r.IntN(k.flows))), uint16(1+r.IntN(k.flows)), streamOf(0x777), streamOf(5)), uint16(r.IntN(41_000)))
@@ -180,10 +180,10 @@ func (f *fake) input(k *climate, r *rand.Rand, kind int) {
 		if m.QueueID = uint8(r.IntN(9)); m.Action == notify.Cancel {
 			m.Time = 0
 		}
-		p := pick(r, up, other, border, down1, down1)
+		p := pick(r, up, other, borderPort, down1, down1)
 		f.from(p, pick(r, link(0x10+byte(p)), link(0x10+byte(p)), link(0x10+byte(p)), link(0x77)), m)
 	case inputPPFC:
-		m := stopOf(source, sink, pick(r, qps, notify.FlowIdentifier{Form: notify.AllFlows}, notify.FlowIdentifier{Form: notify.Ports, Protocol: pick(r, uint8(6), 17, 50), SrcPort: 0xc123, DstPort: 4791}))
+		m := stopOf(sender, sink, pick(r, qps, notify.FlowIdentifier{Form: notify.AllFlows}, notify.FlowIdentifier{Form: notify.Ports, Protocol: pick(r, uint8(6), 17, 50), SrcPort: 0xc123, DstPort: 4791}))
 		m.PT, m.PauseDuration = pick(r, notify.Stop, notify.Stop, notify.Hold, notify.Resume, notify.Alarm), uint16(r.IntN(41_000))
 		if m.Flow.Form == notify.QPs {
 			m.Flow.DstQP, m.Flow.SrcQP = uint32(0x90+r.IntN(k.flows)), pick(r, uint32(0), 0x42)
@@ -191,11 +191,11 @@ func (f *fake) input(k *climate, r *rand.Rand, kind int) {
 		f.ppfcFrom(pick(r, router6, router6, router6, netip.MustParseAddr("2001:db8:fe::1")), gateway6, m)
 	case inputDepth:
 		n := r.IntN(k.flows)
-		f.depth[flowID{queue + sai.ObjectID(n%7/6), uint64(n + 1)}] = octets
+		f.depth[idOf(queue+sai.ObjectID(n%7/6), uint64(n+1))] = octets
 	case inputPacket:
 		n := r.IntN(k.flows)
-		l := Learned{Pair: Pair{source, sink, uint32(0x90 + n/5)}, SrcQP: pick(r, uint32(0), uint32(0x40+n/5)), SrcPort: pick(r, uint16(0), 0xc123), PKey: 0x8001, DSCP: 26, Bits: uint8(n & 3)}
-		l.Packet = Packet{In: pick(r, host, host, up, sai.Null), Out: pick(r, down1, down1, up), Src: source, Dst: sink, Label: uint32(n / 10), Octets: r.Uint64N(2_000_000), At: pick(r, 0, f.now-r.Int64N(ms)), Samples: r.Uint32N(20)}
+		l := Learned{Pair: pairOf(sender, sink, uint32(0x90+n/5)), SrcQP: pick(r, uint32(0), uint32(0x40+n/5)), SrcPort: pick(r, uint16(0), 0xc123), PKey: 0x8001, DSCP: 26, Bits: uint8(n & 3)}
+		l.Packet = Packet{In: pick(r, host, host, up, sai.Null), Out: pick(r, down1, down1, up), Src: sender, Dst: sink, Label: uint32(n / 10), Octets: r.Uint64N(2_000_000), At: pick(r, 0, f.now-r.Int64N(ms)), Samples: r.Uint32N(20)}
 		f.core.learn(f.now, l)
 	case inputConfig:
 		f.core.configure(f.now, newSettings(k.config(r)))
@@ -208,7 +208,7 @@ func (f *fake) input(k *climate, r *rand.Rand, kind int) {
 // counted is what the switch has counted of a target at a time: it depends on these alone.
 func counted(t target, now int64) (s sai.HoldState, err error) {
 	h := fnv.New64a()
-	fmt.Fprint(h, uint64(t.port), uint64(t.match.Kind), t.match.Value, t.match.Src, t.match.Dst)
+	fmt.Fprint(h, uint64(t.Port), uint64(t.Match.Kind), t.Match.Value, t.Match.Src, t.Match.Dst)
 	v := h.Sum64()
 	if v%4 == 0 {
 		return s, sai.ErrNotFound
