@@ -9,7 +9,7 @@ import (
 	"sluice/orchagent-ext/wire/notify"
 )
 
-// obstacle returns the counter of the reason why a flow's neighbor cannot be notified; nil
+// obstacle returns the counter of the reason why the neighbor of a flow cannot be notified; nil
 // if it can.
 func (n *Notifier) obstacle(f *kernel.Flow, p *kernel.Port) *uint64 {
 	c := &n.k.Counters

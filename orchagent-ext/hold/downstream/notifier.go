@@ -109,7 +109,7 @@ func (n *Notifier) Signal(now int64, f *kernel.Flow, r *Request, s congestion.Si
 	}
 }
 
-// ask asks the neighbor for a time (µs), and for what other flows ask by the same key. It reports
+// ask asks the neighbor for a time (µs), and as long as other flows ask by the same key. It reports
 // whether the message was sent.
 func (n *Notifier) ask(now int64, f *kernel.Flow, r *Request, action notify.Action, us uint16) (sent bool) {
 	k := r.key(f)

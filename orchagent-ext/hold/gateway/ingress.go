@@ -25,9 +25,9 @@ type Serving struct {
 	Hosts           []netip.Prefix // clients that may get CNPs
 	MinRate         uint32         // Mbit/s, the advice to a stopped client
 
-	// a hold without resume is released after it, and its key ignored as long; 0: never
+	// time after which a hold is released unless resumed, and for which its key is ignored; 0: unlimited
 	HoldLimit time.Duration
-	Mark      uint32 // that IPsec sets on received messages; 0: none is demanded
+	Mark      uint32 // that IPsec sets on received messages; 0: any
 }
 
 // Client is how a gateway passes a PPFC on to the client, the sender of the flow.
@@ -50,8 +50,8 @@ type Holder interface {
 // Advisor advises the sender of a session of a rate in Mbit/s, where it may receive that.
 type Advisor interface {
 	AdviseClient(now int64, s kernel.Session, qp, rate uint32)
-	// NamesReceiver reports whether advice has the queue pair of the data packet, so that the sender's
-	// need not be known.
+	// NamesReceiver reports whether advice has the queue pair of the data packet, so that it is
+	// sent before the sender's is known.
 	NamesReceiver() bool
 }
 
@@ -61,18 +61,18 @@ type Ingress struct {
 	pairs    *kernel.Pairs
 	holder   Holder
 	advisor  Advisor
-	settings *Serving // nil: PPFC is not obeyed
+	settings *Serving // nil: PPFC is ignored
 	clients  bool     // messages are passed on: the holds are by the switch
 	rate     kernel.Bucket
 }
 
-// NewIngress returns a gateway that serves none.
+// NewIngress returns a gateway, disabled.
 func NewIngress(k *kernel.Kernel, pairs *kernel.Pairs, h Holder, a Advisor) *Ingress {
 	return &Ingress{k: k, pairs: pairs, holder: h, advisor: a}
 }
 
-// Configure takes settings; nil: PPFC is not obeyed. Without clients the messages that are received hold
-// flows, and are passed on to none.
+// Configure takes settings; nil: PPFC is ignored. clients: received messages are passed on to the senders
+// of their flows.
 func (g *Ingress) Configure(s *Serving, clients bool) {
 	if g.settings, g.clients = s, clients; s != nil {
 		g.rate.Rate = s.Receive
@@ -130,7 +130,7 @@ func demandOf(m *notify.PPFC, from netip.Addr, at int64) holder.Demand {
 		Demand: enforce.OfPPFC(m), Key: enforce.PPFCKey(m, from), At: at,
 		About: kernel.Addresses{Src: m.Source, Dst: m.Destination},
 		Match: holder.SessionMatch(m.Source, m.Destination, &m.Flow),
-		// others have no ports
+		// others lack ports
 		Unknown: m.Flow.Form == notify.Ports && m.Flow.Protocol != kernel.ProtocolTCP && m.Flow.Protocol != kernel.ProtocolUDP,
 	}
 }

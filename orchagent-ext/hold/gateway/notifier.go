@@ -19,7 +19,7 @@ type PPFC struct {
 	Transport notify.Transport
 	Send      kernel.Rate
 	ByQueue   bool      // Priority is the queue; otherwise the flow's DSCP
-	Gateways  []Gateway // which gateway serves the sources of a prefix; the longest prefix counts
+	Gateways  []Gateway // that serve the sources of a prefix; the longest prefix counts
 }
 
 // Gateway serves the sources of a prefix.
@@ -42,9 +42,9 @@ func (p *PPFC) of(source netip.Addr) netip.Addr {
 // Request is the state of a flow towards its ingress gateway. The zero value is a flow before its first
 // signal.
 type Request struct {
-	stopped bool // the gateway was asked to stop the flow, and has got no resume since
+	stopped bool // the last message to the gateway but alarms was a stop or hold
 	request requests.Request
-	counted bool // as a flow whose gateway cannot be notified
+	counted bool // as a flow that lacks a gateway or router id
 }
 
 // Stopped reports whether the gateway was asked to stop the flow.
@@ -100,7 +100,7 @@ func (n *Notifier) End(now int64, f *kernel.Flow, r *Request) {
 	}
 }
 
-// Forget withdraws the request of a flow without a message.
+// Forget withdraws the request of a flow silently.
 func (n *Notifier) Forget(r *Request) { n.requests.Withdraw(&r.request) }
 
 // notify reports whether a PPFC was sent.
@@ -169,8 +169,8 @@ func (n *Notifier) send(now int64, r *Request, gateway netip.Addr) bool {
 }
 
 // identifier returns the identifier of a flow of the address pair: by its queue
-// pairs; by protocol and ports for a packet outside RDMA sessions; for a packet without
-// ports it names all flows of the pair.
+// pairs; by protocol and ports for a packet outside RDMA sessions; all flows of the pair
+// for a packet that lacks ports.
 //
 //conformance:draft-xz/flow-id
 func (n *Notifier) identifier(s *kernel.Session) notify.FlowIdentifier {

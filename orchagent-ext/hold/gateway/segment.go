@@ -9,7 +9,7 @@ import (
 )
 
 // hosts returns the addresses by which a PPFC names a flow: those of its session; those of the
-// packet as it arrives where it has no session, or where this node shifted its destination.
+// packet as it arrives where it lacks a session, or where this node shifted its destination.
 func hosts(f *kernel.Flow) (src, dst netip.Addr) {
 	s := &f.Session
 	if s.Protocol == 0 || s.Src == f.Src && s.Dst == f.Leaves.Dst && isShifted(f.Dst, f.Leaves.Dst) {
@@ -23,7 +23,7 @@ const maxSegment = 4
 
 // isShifted reports whether an endpoint makes the second address of the first by the flavor
 // NEXT-C-SID (RFC 9800 section 4.1): it takes the segment behind the block away, and moves
-// up the rest. Such a packet needs no routing header: its final destination is not in it.
+// up the rest. Such a packet comes without a routing header, which would have its final destination.
 func isShifted(carrier, shifted netip.Addr) bool {
 	if carrier == shifted || !carrier.Is6() || !shifted.Is6() {
 		return false

@@ -44,10 +44,10 @@ func (h *Holder) end(one *held) {
 	h.released.Released(t)
 }
 
-// apply sets the changed holds, and returns how many of them were refused: these are held by none then,
-// and set again by the next message. at is when the message
-// came that changed it; 0: it is not to be measured. room reports whether the neighbor has room for
-// what waits. Without, a hold runs out: the switch sends what waits at the rate of the next queue.
+// apply sets the changed holds, and returns how many of them were refused: the next message
+// sets these again. at is when the message
+// came that changed it; 0: unmeasured. room reports whether the neighbor has room for the packets that
+// wait. Otherwise a hold runs out: the switch sends them at the rate of the next queue.
 func (h *Holder) apply(now, at int64, room bool) (refused int) {
 	h.refused = h.refused[:0]
 	for i := range h.changes {
@@ -105,7 +105,7 @@ func (h *Holder) set(now, at int64, change *enforce.Change[kernel.Target], room 
 	}
 }
 
-// finish ends a hold, and counts one that no packet matched, or whose flow was not measured.
+// finish ends a hold, and counts one without a packet that matched, or without a measured rate.
 func (h *Holder) finish(now int64, one *held) {
 	if !one.matched {
 		h.readOctets(now, one)
@@ -169,7 +169,7 @@ func (h *Holder) check(now int64, one *held) {
 	h.apply(now, 0, false)
 }
 
-// addPair has all flows of the addresses held in place of a Stream ID that none has.
+// addPair has all flows of the addresses held in place of an unknown Stream ID.
 func (h *Holder) addPair(now int64, one *held) {
 	pair := kernel.Target{Port: one.Port, Match: sai.HoldMatch{Kind: sai.HoldPair, Src: one.about.Src, Dst: one.about.Dst}}
 	h.changes, _ = h.table.Join(h.changes, now, one.by, enforce.Target[kernel.Target]{Flow: pair})

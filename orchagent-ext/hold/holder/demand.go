@@ -19,7 +19,7 @@ type Demand struct {
 	// Port and Match have the packets: those that leave by a member of the port; nil: by any port.
 	Port    *kernel.Port
 	Match   sai.HoldMatch
-	Unknown bool  // the message names no flow that a switch could find
+	Unknown bool  // a switch cannot find its flow
 	At      int64 // when the kernel had the message, ns; 0: unknown
 }
 

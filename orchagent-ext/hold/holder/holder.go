@@ -25,7 +25,7 @@ type Enforcer interface {
 	Rate(now int64, t kernel.Target) uint64
 }
 
-// Released is called with each target that is no longer held.
+// Released receives each target whose hold ended.
 type Released interface{ Released(t kernel.Target) }
 
 // Settings are those of holds in force.
@@ -33,9 +33,10 @@ type Settings struct {
 	Enforcer Enforcer
 	PFCM     bool // PFCM is obeyed
 	PPFC     bool // PPFC is obeyed
-	// a Stream ID that no flow has holds every flow of the message's source and destination
+	// a Stream ID of unknown flows holds every flow of the message's source and destination
 	HoldPair bool
-	// of PFCM and PPFC: a hold without resume is released after it, and its key ignored as long; 0: never
+	// of PFCM and PPFC: time after which a hold is released unless resumed, and for which its key is ignored;
+	// 0: unlimited
 	PFCMLimit, PPFCLimit time.Duration
 }
 
@@ -82,12 +83,12 @@ type Holder struct {
 	Enforced, EnforcedPPFC, Release histogram.Fine
 }
 
-// New returns a holder without holds.
+// New returns an empty holder.
 func New(k *kernel.Kernel, e Enforcer) *Holder {
 	return &Holder{k: k, settings: Settings{Enforcer: e}, table: enforce.NewTable[kernel.Target](room), held: kernel.NewStore[kernel.Target, held](room), perPort: map[sai.ObjectID]int{}}
 }
 
-// OnRelease has targets that are no longer held reported. It is to be called before the first message.
+// OnRelease has targets reported whose hold ended. It is to be called before the first message.
 func (h *Holder) OnRelease(r Released) { h.released = r }
 
 // Configure takes settings. [Holder.Prune] ends the holds outside of them.
@@ -99,7 +100,7 @@ func (h *Holder) Configure(s Settings) {
 	h.table.Limit[notify.KindPFCM], h.table.Limit[notify.KindPPFC] = s.PFCMLimit, s.PPFCLimit
 }
 
-// Prune ends the holds of kinds of messages that are no longer obeyed, and of ports that have gone.
+// Prune ends the holds of kinds of messages that the settings disable, and of ports that have gone.
 func (h *Holder) Prune(now int64) {
 	h.changes = h.changes[:0]
 	for _, one := range h.held.All() {
@@ -116,7 +117,7 @@ func (h *Holder) Clear(now int64) {
 	h.apply(now, 0, true)
 }
 
-// Until returns the end of the demand of a key, ns; 0: it has none.
+// Until returns the end of the demand of a key, ns; 0: unknown key.
 func (h *Holder) Until(k enforce.Key) int64 { return h.table.Until(k) }
 
 // Hold returns the hold that a target is under; the zero value for a free one.
@@ -133,7 +134,7 @@ func (h *Holder) Demands(all []enforce.InForce, t kernel.Target) []enforce.InFor
 	return h.table.On(all, t)
 }
 
-// Queue returns the congested queue in the message that held a target first; 0: it is not held.
+// Queue returns the congested queue in the message that held a target first; 0: it is free.
 func (h *Holder) Queue(t kernel.Target) uint16 {
 	if one := h.held.Get(t); one != nil {
 		return one.by.Queue
@@ -141,7 +142,7 @@ func (h *Holder) Queue(t kernel.Target) uint16 {
 	return 0
 }
 
-// Next returns when [Holder.Step] has work, ns; [math.MaxInt64]: never.
+// Next returns when [Holder.Step] has work, or at if that is earlier; ns.
 func (h *Holder) Next(at int64) int64 {
 	if one, ok := h.checks.First(); ok {
 		at = min(at, one.at)
