@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package flowcontrol
+package kernel
 
 import (
 	"sluice/orchagent-ext/hold/enforce"
@@ -75,10 +75,10 @@ type Counters struct {
 // RefusedFor is how many of the messages that flow control read were refused for a reason.
 func (c *Counters) RefusedFor(r notify.Reason) uint64 { return c.Refused[r] }
 
-// useful is how many messages did something. It only grows.
-func (c *core) useful() uint64 {
-	n := c.counters.Obeyed + c.counters.Held + c.counters.Refreshed
-	for _, outcome := range c.counters.PPFCOutcome {
+// Useful returns how many messages had an effect. It only grows.
+func (c *Counters) Useful() uint64 {
+	n := c.Obeyed + c.Held + c.Refreshed
+	for _, outcome := range c.PPFCOutcome {
 		n += outcome
 	}
 	return n
