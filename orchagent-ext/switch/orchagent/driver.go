@@ -32,11 +32,12 @@ const (
 
 // Driver writes rows that orchagent and syncd take. It implements [engine.Shared].
 type Driver struct {
-	config, appl, state, counters, flex *sonicdb.DB
-	log                                 *slog.Logger
-	patience, pause                     time.Duration
-	ending                              <-chan struct{} // closed: orchagent is waited for no more
+	config, appl, state, counters, flex, asic *sonicdb.DB
+	log                                       *slog.Logger
+	patience, pause                           time.Duration
+	ending                                    <-chan struct{} // closed: orchagent is waited for no more
 
+	warm     warm
 	memory   memory
 	ports    []string          // that there are
 	channels map[string]string // PortChannel by member
@@ -94,19 +95,20 @@ func New(ctx context.Context, d *sonicdb.Databases, o Options) (*Driver, error) 
 		drv.stream = &stream{}
 		drv.stream.Open = o.Stream
 	}
-	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &drv.config, "APPL_DB": &drv.appl, "STATE_DB": &drv.state, "COUNTERS_DB": &drv.counters, "FLEX_COUNTER_DB": &drv.flex} {
+	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &drv.config, "APPL_DB": &drv.appl, "STATE_DB": &drv.state, "COUNTERS_DB": &drv.counters, "FLEX_COUNTER_DB": &drv.flex, "ASIC_DB": &drv.asic} {
 		var err error
 		if *db, err = sonicdb.Open(d, name, log); err != nil {
 			return nil, errors.Join(err, drv.Close())
 		}
 	}
+	drv.warm.state = drv.state
 	return drv, nil
 }
 
 // Close closes the connections. The rows stay.
 func (d *Driver) Close() error {
 	var errs []error
-	for _, db := range []*sonicdb.DB{d.config, d.appl, d.state, d.counters, d.flex} {
+	for _, db := range []*sonicdb.DB{d.config, d.appl, d.state, d.counters, d.flex, d.asic} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}

@@ -7,10 +7,19 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/switch/engine"
 )
+
+// restoring returns [errRestoring] while orchagent restores its state.
+func (d *Driver) restoring() error {
+	if is, err := d.warm.look(time.Now()); err != nil || !is {
+		return err
+	}
+	return errRestoring
+}
 
 // Foresee implements [engine.Shared].
 func (d *Driver) Foresee(o *engine.Object) (*engine.Record, error) {
@@ -44,6 +53,9 @@ func (d *Driver) Foresee(o *engine.Object) (*engine.Record, error) {
 
 // Create implements [engine.Driver].
 func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.Record, error) {
+	if err := d.restoring(); err != nil {
+		return nil, err
+	}
 	row := rowOf(o)
 	if d.leaving[o.Key] || row.Table == tableGroup {
 		if gone := d.awaitGone(row); !gone && row.Table == tableGroup { // it would take the removals after the group
@@ -88,6 +100,9 @@ func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.
 func (d *Driver) Remove(r *engine.Record) error {
 	if r.Type == engine.TypeHashField {
 		return d.removeHash(r)
+	}
+	if err := d.restoring(); err != nil {
+		return err
 	}
 	row := rowOf(&r.Object)
 	there, err := d.read(row)

@@ -24,6 +24,7 @@ type Release struct {
 	Session       []string // fields of MIRROR_SESSION
 	SPANToCPU     bool     // a session's dst_port may be CPU
 	Sampled       bool     // SWITCH_CAPABILITY tells of sampled mirroring
+	Parks         bool     // a rule without room is parked, and not tried on each pass
 }
 
 var (
@@ -33,7 +34,10 @@ var (
 		"NEXT_HEADER", "VLAN_ID", "TCP_FLAGS", "IP_TYPE", "DSCP", "TC", "ICMP_TYPE", "ICMPV6_TYPE", "BTH_OPCODE", "AETH_SYNDROME",
 	}
 	actions = []string{"PACKET_ACTION", "REDIRECT_ACTION", "MIRROR_INGRESS_ACTION", "MIRROR_EGRESS_ACTION", "COUNTER"}
-	tuple   = []string{"IN_PORT", "DST_MAC", "SRC_MAC", "ETHERTYPE", "VLAN_ID", "IP_PROTOCOL", "DST_IP", "SRC_IP", "L4_DST_PORT", "L4_SRC_PORT"}
+	tuple   = []string{
+		"IN_PORT", "DST_MAC", "SRC_MAC", "ETHERTYPE", "VLAN_ID", "IP_PROTOCOL", "DST_IP", "SRC_IP", "L4_DST_PORT", "L4_SRC_PORT",
+		"INNER_DST_MAC", "INNER_SRC_MAC", "INNER_ETHERTYPE", "INNER_IP_PROTOCOL", "INNER_DST_IP", "INNER_SRC_IP", "INNER_L4_DST_PORT", "INNER_L4_SRC_PORT",
+	}
 	session = []string{"type", "src_ip", "dst_ip", "gre_type", "dscp", "ttl", "queue", "policer", "src_port", "dst_port", "direction"}
 	early   = []string{"FORWARD", "DROP"}
 	later   = append(slices.Clone(early), "COPY")
@@ -48,15 +52,15 @@ var builtIn = []string{"L3", "L3V6", "MIRROR", "MIRRORV6"}
 // fields proposed to SONiC (RDMA hash fields), and a mirror session to the CPU,
 // which SONiC's YANG has and every orchagent refuses.
 var Releases = []Release{
-	{"202305", matches, actions, early, nil, session, false, false},
-	{"202311", matches, actions, early, tuple, session, false, false},
-	{"202405", matches, actions, later, tuple, session, false, false},
-	{"202411", matches, actions, later, tuple, session, false, false},
-	{"202505", matches, actions, later, label, session, false, false},
-	{"202511", matches, actions, later, label, session, false, false},
-	{"202605", matches, actions, later, label, session, false, false},
-	{"master", matches, append(slices.Clone(actions), "POLICER_ACTION"), later, label, sampled, false, true},
-	{"proposed", matches, actions, later, append(slices.Clone(label), "RDMA_BTH_OPCODE", "RDMA_BTH_DEST_QP"), sampled, true, true},
+	{"202305", matches, actions, early, nil, session, false, false, false},
+	{"202311", matches, actions, early, tuple, session, false, false, false},
+	{"202405", matches, actions, later, tuple, session, false, false, false},
+	{"202411", matches, actions, later, tuple, session, false, false, false},
+	{"202505", matches, actions, later, label, session, false, false, false},
+	{"202511", matches, actions, later, label, session, false, false, false},
+	{"202605", matches, actions, later, label, session, false, false, true},
+	{"master", matches, append(slices.Clone(actions), "POLICER_ACTION"), later, label, sampled, false, true, true},
+	{"proposed", matches, actions, later, append(slices.Clone(label), "RDMA_BTH_OPCODE", "RDMA_BTH_DEST_QP"), sampled, true, true, true},
 }
 
 // ByName returns the release of a name. It panics for an unknown name.
