@@ -60,8 +60,8 @@ func capabilityOf(sw, acl, hash, sflow map[string]string) capability {
 const setECMPHash = "SWITCH_HASH|GLOBAL has no ecmp_hash: SONiC does not tell what the switch hashes then, and orchagent cannot go back to it, so set ecmp_hash first"
 
 // abilities returns the methods. refused is the reason for which orchagent refused the
-// mirror session; "" if it took it, or has yet to be asked.
-func (c capability) abilities(refused string) engine.Abilities {
+// mirror session, and redirect those for a table of placement; "" if it took them, or has yet to be asked.
+func (c capability) abilities(refused, redirect string) engine.Abilities {
 	noLabel := engine.Ability{Reason: "SONiC has no ACL action that writes a flow label"}
 	noFlows := engine.Ability{Reason: "the driver orchagent cannot: SONiC's tables neither watch nor hold single flows"}
 	return engine.Abilities{
@@ -75,18 +75,20 @@ func (c capability) abilities(refused string) engine.Abilities {
 		},
 		engine.NeedThreshold: {engine.Exact: noFlows},
 		engine.NeedHold:      {engine.Exact: noFlows, engine.Source: {Can: true, Reason: "hosts are slowed by messages, whatever the switch"}},
-		engine.NeedPlacement: {engine.Entries: noLabel, engine.Rewrite: noLabel, engine.Redirect: c.redirect()},
+		engine.NeedPlacement: {engine.Entries: noLabel, engine.Rewrite: noLabel, engine.Redirect: c.redirect(redirect)},
 	}
 }
 
 // redirect reports whether ACL rules send flows to next hops. Only sFlow's samples have the port
 // that a packet leaves by.
-func (c capability) redirect() engine.Ability {
+func (c capability) redirect(refused string) engine.Ability {
 	switch {
 	case !c.redirects:
 		return engine.Ability{Reason: "the switch lists no ACL action " + fieldRedirect}
 	case !c.sflow:
 		return engine.Ability{Reason: "SONiC's own sFlow would show which flows are large, and where they leave: enable it"}
+	case refused != "":
+		return engine.Ability{Reason: refused}
 	}
 	return engine.Ability{Can: true, Reason: "the switch lists the ACL action " + fieldRedirect}
 }

@@ -74,7 +74,7 @@ func (d *Driver) PortCounters(name string) (PortCounters, error) {
 
 // readPorts reads the counters of all ports, by their names in COUNTERS_PORT_NAME_MAP.
 func (d *Driver) readPorts() (map[string]PortCounters, error) {
-	oids, err := getOne(d.counters, rows.Row{Table: mapPorts})
+	oids, err := getOne(d.db.counters, rows.Row{Table: mapPorts})
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (d *Driver) readPorts() (map[string]PortCounters, error) {
 			names, wanted = append(names, name), append(wanted, rows.Row{Table: tableCounters, Key: oid})
 		}
 	}
-	found, err := get(d.counters, wanted...)
+	found, err := get(d.db.counters, wanted...)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (d *Driver) Queues(ports map[string]bool) ([]QueueCounters, error) {
 // readQueues reads the counters of the egress queues of ports; queue names are
 // PORT:QUEUE.
 func (d *Driver) readQueues(ports map[string]bool) ([]QueueCounters, error) {
-	oids, err := getOne(d.counters, rows.Row{Table: mapQueues})
+	oids, err := getOne(d.db.counters, rows.Row{Table: mapQueues})
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (d *Driver) readQueues(ports map[string]bool) ([]QueueCounters, error) {
 		all = append(all, QueueCounters{Port: port, Queue: uint8(queue)})
 		wanted = append(wanted, rows.Row{Table: tableCounters, Key: oid}, rows.Row{Table: tableWatermarks, Key: oid})
 	}
-	found, err := get(d.counters, wanted...)
+	found, err := get(d.db.counters, wanted...)
 	if err != nil {
 		return nil, err
 	}

@@ -173,7 +173,7 @@ func TestQueuesAreNamedAgainAtOnce(t *testing.T) {
 // takes rows again.
 func TestQueuesAreNamedWhileSyncdTakesNothing(t *testing.T) {
 	p := newPolled(t)
-	p.driver.patience, p.driver.pause = 50*time.Millisecond, time.Millisecond
+	p.driver.said.patience, p.driver.said.pause = 50*time.Millisecond, time.Millisecond
 	policy := polls(10*time.Millisecond, "Ethernet0:1")
 	p.reconcile(p.engine, policy)
 	p.group(1, 10*time.Millisecond)

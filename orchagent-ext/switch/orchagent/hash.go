@@ -21,7 +21,7 @@ const present = "present"
 
 // foreseeHash looks whether the field is in the list already.
 func (d *Driver) foreseeHash(r *engine.Record) error {
-	fields, err := getOne(d.config, rowHash)
+	fields, err := getOne(d.db.config, rowHash)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (d *Driver) foreseeHash(r *engine.Record) error {
 
 // hashes reports whether the field is in the list.
 func (d *Driver) hashes(r *engine.Record) (bool, error) {
-	fields, err := getOne(d.config, rowHash)
+	fields, err := getOne(d.db.config, rowHash)
 	return slices.Contains(listOf(fields, fieldECMPHash), r.Attr(fieldECMPHash)), err
 }
 
@@ -55,7 +55,7 @@ func (d *Driver) addHash(r *engine.Record) error {
 // removeHash takes exactly the field out of the list as it is now, if Sluice added it.
 // The last field stays, since orchagent refuses an empty list.
 func (d *Driver) removeHash(r *engine.Record) error {
-	delete(d.notes, r.Key)
+	delete(d.said.notes, r.Key)
 	if r.Previous == present {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (d *Driver) removeHash(r *engine.Record) error {
 // changeHash changes the list and leaves the row's other fields, unless another process
 // changed the row in between.
 func (d *Driver) changeHash(change func(now []string) ([]string, error)) error {
-	fields, err := getOne(d.config, rowHash)
+	fields, err := getOne(d.db.config, rowHash)
 	if err != nil {
 		return err
 	}
@@ -98,5 +98,5 @@ func (d *Driver) changeHash(change func(now []string) ([]string, error)) error {
 	changed := maps.Clone(fields)
 	changed[name] = strings.Join(want, ",")
 	was := rows.Row{Table: rowHash.Table, Key: rowHash.Key, Fields: fields}
-	return d.config.Swap(context.Background(), []rows.Row{was}, sonicdb.Change{Row: rows.Row{Table: rowHash.Table, Key: rowHash.Key, Fields: changed}})
+	return d.db.config.Swap(context.Background(), []rows.Row{was}, sonicdb.Change{Row: rows.Row{Table: rowHash.Table, Key: rowHash.Key, Fields: changed}})
 }

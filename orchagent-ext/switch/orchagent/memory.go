@@ -53,7 +53,7 @@ func (m memory) note(field string, ours bool) error {
 // remember notes whether Sluice owns the field of a record.
 func (d *Driver) remember(r *engine.Record, ours bool) {
 	if err := d.memory.note(r.Attr(fieldECMPHash), ours); err != nil {
-		d.notes[r.Key] = fmt.Sprintf("Sluice will not know after a reboot that it added it: %v", err)
+		d.said.notes[r.Key] = fmt.Sprintf("Sluice will not know after a reboot that it added it: %v", err)
 	}
 }
 
@@ -66,7 +66,7 @@ func (d *Driver) strayFields(existing map[string]*engine.Record) (n int, err err
 		d.log.Warn("hash fields that an earlier process added count as the operator's", "error", err)
 		return 0, nil
 	}
-	hash, err := getOne(d.config, rowHash)
+	hash, err := getOne(d.db.config, rowHash)
 	if err != nil {
 		return 0, err
 	}

@@ -167,6 +167,45 @@ func TestOperatorIsAskedToAddARuleAgain(t *testing.T) {
 	}
 }
 
+// TestTableWithoutRoomIsTakenBack: while it waits a warm restart is impossible, and placement is not
+// active.
+func TestTableWithoutRoomIsTakenBack(t *testing.T) {
+	const denied = "ACL_TABLE|SLUICE_PLACE4"
+	p := newPlace(t).start("202605")
+	p.orchagent.Deny(denied)
+	p.set("SFLOW", "global", "admin_state", "up")
+	d := p.driver()
+	d.said.pause = time.Hour
+	e := p.engine(d)
+	p.reconcile(e, placements)
+	if changed, err := e.CheckDrift(); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	by := p.reconcile(e, placements).Choices[engine.NeedPlacement]
+	if by.Method != engine.None || !strings.Contains(by.Reason, "the switch has no room for ACL_TABLE_TABLE|SLUICE_PLACE4") {
+		t.Errorf("method %+v: want none, for want of room", by)
+	}
+	p.until("a warm restart is possible", func() bool { return len(p.orchagent.Pending()) == 0 })
+	p.orchagent.Allow(denied)
+	p.over(d)
+	if changed, err := e.CheckDrift(); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	if by := p.reconcile(e, placements).Choices[engine.NeedPlacement]; by.Method != engine.Redirect || by.State != engine.Active {
+		t.Errorf("method %+v when there is room", by)
+	}
+	// A later orchagent has less room.
+	p.orchagent.Stop()
+	p.put("ACL_TABLE_TABLE", "SLUICE_PLACE4", map[string]string{"status": "Pending creation"})
+	if changed, err := e.CheckDrift(); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	row, err := p.appl.Produced(t.Context(), rows.Row{Table: tableACL, Key: nameTable4})
+	if by := p.reconcile(e, placements).Choices[engine.NeedPlacement]; by.Method != engine.None || len(row) > 0 || err != nil {
+		t.Errorf("method %+v, rows %v, %v when the room is gone", by, row, err)
+	}
+}
+
 // TestRefusedCountersAreTriedRarely: each attempt may cost orchagent a reference to the next hop.
 func TestRefusedCountersAreTriedRarely(t *testing.T) {
 	p := newRulePlace(t, "202605", orchagenttest.ASIC{})

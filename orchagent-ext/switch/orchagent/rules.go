@@ -43,8 +43,8 @@ const checkRules = time.Second
 // Rules returns the rules, of which none is known before [Rules.Adopt].
 func (d *Driver) Rules() *Rules {
 	return &Rules{
-		config: d.config, appl: d.appl, state: d.state, patience: d.patience, now: time.Now, flows: map[string]*ruled{},
-		warm: warm{state: d.state}, yields: yields{}, room: room{reserve: DefaultReserve}, crm: crm{counters: d.counters, asic: d.asic, tables: map[string]string{}},
+		config: d.db.config, appl: d.db.appl, state: d.db.state, patience: d.said.patience, now: time.Now, flows: map[string]*ruled{},
+		warm: warm{state: d.db.state}, yields: yields{}, room: room{reserve: DefaultReserve}, crm: crm{counters: d.db.counters, asic: d.db.asic, tables: map[string]string{}},
 	}
 }
 

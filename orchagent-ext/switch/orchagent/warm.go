@@ -76,3 +76,11 @@ func (w *warm) look(now time.Time) (bool, error) {
 		answered: found[3] != nil || found[4] != nil || found[5] != nil,
 	}, now), nil
 }
+
+// wait returns [errRestoring] while orchagent restores its state.
+func (w *warm) wait(now time.Time) error {
+	if is, err := w.look(now); err != nil || !is {
+		return err
+	}
+	return errRestoring
+}
