@@ -124,7 +124,13 @@ func TestRowsOfTheGroupComeBack(t *testing.T) {
 	p.syncd.Flush()
 	p.drifts(policy)
 	p.until("the same rows are there", func() bool { return slices.Equal(p.syncd.Rows(), was) })
-	p.syncd.Restart()
+	list := make(chan struct{})
+	p.syncd.Restart(list)
+	p.until("it is seen that orchagent lists no queue", func() bool {
+		changed, err := p.engine.CheckDrift()
+		return err == nil && changed && p.reconcile(p.engine, policy).Method(engine.NeedThreshold) == engine.None
+	})
+	close(list)
 	p.until("the rows are those of other objects", func() bool {
 		if changed, err := p.engine.CheckDrift(); err == nil && changed {
 			p.reconcile(p.engine, policy)
