@@ -37,6 +37,7 @@ type Driver struct {
 	log  *slog.Logger
 	warm warm
 
+	settings settings
 	memory   memory
 	ports    []string          // that there are
 	channels map[string]string // PortChannel by member
@@ -87,7 +88,7 @@ func New(ctx context.Context, d *sonicdb.Databases, o Options) (*Driver, error) 
 	}
 	drv := &Driver{
 		db: db, log: log, warm: warm{state: db.state}, memory: memory{o.Memory},
-		said: answers{db: db, patience: Patience, pause: firstPause, ending: ctx.Done(), refused: map[string]refusal{}, notes: map[string]string{}, leaving: map[string]bool{}, meets: map[string]engine.Need{}},
+		said: answers{db: db, log: log, patience: Patience, pause: firstPause, ending: ctx.Done(), refused: map[string]refusal{}, notes: map[string]string{}, leaving: map[string]leave{}, meets: map[string]engine.Need{}},
 	}
 	if o.Stream != nil || hft.Available() {
 		drv.stream = &stream{}
@@ -146,11 +147,11 @@ func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
 	if state[0] == nil {
 		return nil, engine.Features{}, errors.New("orchagent has not written SWITCH_CAPABILITY|switch to STATE_DB: it does not run yet")
 	}
-	config, err := get(d.db.config, rowHash, rowSFlow)
+	hash, sflow, err := d.settings.read(d.db.config, time.Now())
 	if err != nil {
 		return nil, engine.Features{}, err
 	}
-	d.able = capabilityOf(state[0], state[1], config[0], config[1])
+	d.able = capabilityOf(state[0], state[1], hash, sflow)
 	if d.able != d.answered {
 		d.answered = d.able
 		clear(d.said.refused)
@@ -223,6 +224,7 @@ func (d *Driver) Warnings() []string {
 	for _, key := range slices.Sorted(maps.Keys(d.said.notes)) {
 		all = append(all, key+": "+d.said.notes[key])
 	}
+	all = append(all, d.said.lingering(time.Now())...)
 	if d.stream != nil {
 		if err := d.stream.Err(); err != nil {
 			all = append(all, "High Frequency Telemetry cannot be read: "+err.Error())

@@ -163,7 +163,7 @@ type overtaken struct {
 
 func (d *overtaken) Create(o *engine.Object, existing map[string]*engine.Record) (*engine.Record, error) {
 	d.p.put("MIRROR_SESSION_TABLE", nameSession, map[string]string{"status": "active"})
-	d.said.leaving[o.Key] = true
+	d.said.leaving[o.Key] = leave{row: rowOf(o), at: time.Now()}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

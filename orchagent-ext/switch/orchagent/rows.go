@@ -49,7 +49,7 @@ func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.
 		return nil, err
 	}
 	row := rowOf(o)
-	if d.said.leaving[o.Key] || row.Table == tableGroup {
+	if _, leaves := d.said.leaving[o.Key]; leaves || row.Table == tableGroup {
 		if gone := d.said.awaitGone(row); !gone && row.Table == tableGroup { // it would take the removals after the group
 			err := fmt.Errorf("syncd did not take within %v that queues are removed from %s", d.said.patience, row.Name())
 			d.said.refuse(row, err)
@@ -119,7 +119,9 @@ func (d *Driver) Remove(r *engine.Record) error {
 	if err := d.db.write(sonicdb.Change{Row: row, Deleted: true}, there); err != nil {
 		return err
 	}
-	d.said.leaving[r.Key] = !inOrder(row.Table)
+	if !inOrder(row.Table) {
+		d.said.leaving[r.Key] = leave{row: row, at: time.Now()}
+	}
 	return nil
 }
 

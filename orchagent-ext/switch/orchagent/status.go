@@ -5,6 +5,9 @@ package orchagent
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +25,7 @@ const (
 // answers are those of orchagent about rows.
 type answers struct {
 	db              *store
+	log             *slog.Logger
 	patience, pause time.Duration
 	ending          <-chan struct{} // closed: orchagent is waited for no more
 
@@ -29,7 +33,38 @@ type answers struct {
 	silent  bool                   // orchagent does not answer for ACLs: a release older than that
 	notes   map[string]string      // by row, what the operator should know
 	meets   map[string]engine.Need // by row, the need whose method it makes
-	leaving map[string]bool        // rows that were removed, and maybe not yet by orchagent
+	leaving map[string]leave       // rows that were removed, and maybe not yet by orchagent
+}
+
+// leave is the removal of a row.
+type leave struct {
+	row  rows.Row
+	at   time.Time
+	late bool // that orchagent has not removed its object was logged
+}
+
+// lingering returns the rows that orchagent was to remove long ago, and has not: what they made is on the
+// switch.
+func (d *answers) lingering(now time.Time) (all []string) {
+	for _, key := range slices.Sorted(maps.Keys(d.leaving)) {
+		is := d.leaving[key]
+		if now.Sub(is.at) <= d.patience {
+			continue
+		}
+		switch gone, err := d.gone(is.row); {
+		case err != nil:
+		case gone:
+			delete(d.leaving, key)
+		default:
+			all = append(all, key+": orchagent has not removed it, so that its entries are still on the switch")
+			if !is.late {
+				d.log.Warn("orchagent has not removed what it was to remove: its entries are still on the switch", "row", key, "after", d.patience)
+				is.late = true
+				d.leaving[key] = is
+			}
+		}
+	}
+	return all
 }
 
 // notSaid is the warning about a row that orchagent has neither taken nor refused.
