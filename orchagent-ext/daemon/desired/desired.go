@@ -30,7 +30,7 @@ const (
 var ErrLoading = errors.New("CONFIG_DB is being loaded (" + initialized + " is 0): nothing is changed until it is")
 
 // NoPorts is the warning in a phase that is [Phase.Unloaded].
-const NoPorts = "CONFIG_DB has no PORT rows: what is on the switch is kept until it has, for 5 minutes at most"
+const NoPorts = "CONFIG_DB has no PORT rows any more: what is on the switch is kept until it has, for 5 minutes at most"
 
 // Emptied is the warning while CONFIG_DB loses its rows.
 const Emptied = initialized + " is gone from CONFIG_DB: what is on the switch is kept until SONiC has loaded it again, for 5 minutes at most"
