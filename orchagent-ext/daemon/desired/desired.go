@@ -35,7 +35,7 @@ const NoPorts = "CONFIG_DB has no PORT rows any more: what is on the switch is k
 // Emptied is the warning while CONFIG_DB loses its rows.
 const Emptied = initialized + " is gone from CONFIG_DB: what is on the switch is kept until SONiC has loaded it again, for 5 minutes at most"
 
-// longestLoading is how long what is on the switch is kept while CONFIG_DB is emptied or loaded.
+// longestLoading is how long the objects on the switch are kept while CONFIG_DB is emptied or loaded.
 const longestLoading = 5 * time.Minute
 
 // State is the desired state. Make it with [New]. It is for one goroutine, but for Run.
@@ -163,8 +163,8 @@ func (s *State) expired() bool {
 	return !s.lostAt.IsZero() && s.now().Sub(s.lostAt) >= longestLoading
 }
 
-// GiveUp has the rows in force as they are where CONFIG_DB is loaded again, or lost its rows too long ago: what
-// they do not ask for is removed from the switch. It returns in how long to call it again; an hour: a change
+// GiveUp has the rows in force as they are where CONFIG_DB is loaded again, or lost its rows too long ago: objects that
+// they do not ask for are removed from the switch. It returns in how long to call it again; an hour: a change
 // comes first.
 func (s *State) GiveUp(ctx context.Context) time.Duration {
 	back := s.held && s.initialized(ctx, loaded)

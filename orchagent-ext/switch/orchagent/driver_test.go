@@ -370,10 +370,25 @@ func TestRefusedRowsAreTakenBackAndReported(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+	t.Run("orchagent does not make the table", func(t *testing.T) { // whose type it refused
+		p := newPlace(t).start("202405")
+		p.orchagent.Reject("ACL_TABLE_TYPE|SLUICE_ROCE")
+		p.set("SFLOW", "global", "admin_state", "up")
+		d := p.driver()
+		d.said.patience = time.Second
+		o := p.reconcile(p.engine(d), exports(4096, "Ethernet0"))
+		if len(o.Problems) != 1 || !strings.Contains(o.Problems[0], "has not made it within 1s") {
+			t.Errorf("%+v", o)
+		}
+		if diff := cmp.Diff(exported[3:4], p.names()); diff != "" {
+			t.Error(diff)
+		}
+		p.until("a warm restart is possible", func() bool { return len(p.orchagent.Pending()) == 0 })
+	})
 	t.Run("orchagent does not answer", func(t *testing.T) {
 		p := newPlace(t).start("202405")
-		p.orchagent.Silence()
 		p.set("SFLOW", "global", "admin_state", "up")
+		p.orchagent.Stop() // it hangs
 		d := p.driver()
 		d.said.patience = 100 * time.Millisecond
 		o := p.reconcile(p.engine(d), exports(4096, "Ethernet0"))

@@ -165,6 +165,13 @@ func TestOperatorIsAskedToAddARuleAgain(t *testing.T) {
 	if w := p.rules.Warnings(); len(w) > 0 || len(p.to()) != 2 {
 		t.Errorf("warnings %q, %d rules of Sluice", w, len(p.to()))
 	}
+	// The warning ends without a flow, too.
+	p.rules.yields["ACL_RULE|USER|RULE_0"] = time.Time{}
+	p.settle()
+	p.again()
+	if p.settle(); len(p.rules.Warnings()) > 0 {
+		t.Errorf("warnings %q of a rule that is in force", p.rules.Warnings())
+	}
 }
 
 // TestTableWithoutRoomIsTakenBack: while it waits a warm restart is impossible, and placement is not

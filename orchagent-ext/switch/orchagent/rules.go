@@ -128,13 +128,13 @@ func (s *Rules) flow(r *engine.Redirection) *ruled {
 // some, by their keys. A flow that goes to another next hop has two rules until the new one is
 // in force. While orchagent restores its state after a warm restart nothing is written.
 func (s *Rules) Redirect(all []engine.Redirection) (refused map[string]error, err error) {
-	if len(all)+len(s.flows) == 0 {
+	if len(all)+len(s.flows)+len(s.yields) == 0 {
 		return nil, nil
 	}
 	if restores, err := s.warm.look(s.now()); err != nil || restores {
 		return nil, errors.Join(err, waits(restores))
 	}
-	if now := s.now(); len(all) > 0 && now.Sub(s.readAt) >= checkRules {
+	if now := s.now(); len(all)+len(s.yields) > 0 && now.Sub(s.readAt) >= checkRules {
 		if err := s.readRoom(); err != nil {
 			return nil, err
 		}

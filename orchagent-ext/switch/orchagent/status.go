@@ -100,8 +100,8 @@ func (d *answers) status(r rows.Row) (string, error) {
 }
 
 // confirm waits until orchagent reports that it took a row; an error is its refusal.
-// Where it is silent about ACLs, as releases before 202205 are, confirm records a warning
-// and the row stays. A table or a rule above the switch's room is taken back, and tried again by this
+// Where it has yet to take the row, or is silent about rules, confirm records a warning
+// and the row stays. A table that it took and has not made, and a table or a rule above the switch's room, is taken back, and tried again by this
 // driver: a task that waits fails the check before a warm restart (OrchDaemon::warmRestartCheck), orchagent
 // tries a table some ten times a second, and a rule maybe only when another of the table goes
 // (AclOrch::doAclRuleTask, RETRY_CST_SAI_RESOURCE).
@@ -120,7 +120,7 @@ func (d *answers) confirm(r rows.Row) error {
 		case err == nil:
 			said = now
 		}
-		if r.Table != tableMirror && (said == inactive || said == noRoomYet || said == "" && d.silent) {
+		if r.Table != tableMirror && (said == inactive || said == noRoomYet || said == "" && d.silent && r.Table != tableACL) {
 			break
 		}
 		if !d.wait(deadline) {
@@ -139,6 +139,11 @@ func (d *answers) confirm(r rows.Row) error {
 		return fmt.Errorf("orchagent took %s and says it is inactive; its log says why", r.Name())
 	case r.Table == tableMirror && said == "":
 		return fmt.Errorf("orchagent did not take %s within %v; no release up to 202605 mirrors to the CPU", r.Name(), d.patience)
+	case said == "" && r.Table == tableACL:
+		if waits, err := d.db.waits(r); err == nil && !waits { // as one whose type orchagent refused
+			return fmt.Errorf("orchagent took %s and has not made it within %v; its log says why", r.Name(), d.patience)
+		}
+		d.notes[r.Name()] = notSaid
 	case said == "":
 		d.silent = true
 		fallthrough
