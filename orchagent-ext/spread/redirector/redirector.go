@@ -108,10 +108,23 @@ type earlier struct {
 	left  []engine.Redirection // those whose groups are yet to be read
 }
 
+// waits reports whether rules wait for their groups.
+func (e *earlier) waits() bool { return len(e.left) > 0 }
+
 // refusal is why the switch refused a rule last.
 type refusal struct {
 	by error // nil: it has not, or that is too long ago
 	at time.Time
+}
+
+// note records a refusal.
+func (r *refusal) note(why error, now time.Time) { r.by, r.at = why, now }
+
+// expire forgets one that is no longer reported.
+func (r *refusal) expire(now time.Time) {
+	if now.Sub(r.at) > refusalShown {
+		r.by = nil
+	}
 }
 
 // destination is an address in a VRF.
@@ -180,7 +193,7 @@ func (r *Redirector) Poll(now time.Time) error {
 	}
 	changed := r.refresh(now)
 	changed = r.lookAtHops(now) || changed
-	if len(r.earlier.left) > 0 {
+	if r.earlier.waits() {
 		return nil
 	}
 	// Rules to a dead link go alone: others would be made before them.
@@ -216,7 +229,7 @@ func (r *Redirector) decide(now time.Time) (changed bool) {
 		before := g.table.Counts().Astray
 		changed = g.table.Decide(r.clock.at(now), atOnce) || changed
 		if n := g.table.Counts().Astray - before; n > 0 {
-			r.refusal = refusal{fmt.Errorf("rules have no effect on the switch: samples of %d flows leave by other links", n), now}
+			r.refusal.note(fmt.Errorf("rules have no effect on the switch: samples of %d flows leave by other links", n), now)
 			r.log.Warn("rules are removed", "group", g.name, "error", r.refusal.by)
 		}
 	}
@@ -282,7 +295,7 @@ func (r *Redirector) refresh(now time.Time) (changed bool) {
 	}
 	r.err, r.stale, r.fresh = nil, false, false
 	changed = r.regroup(dsts, results)
-	if len(r.earlier.left) > 0 {
+	if r.earlier.waits() {
 		r.takeOver(now)
 		return true
 	}
@@ -440,9 +453,7 @@ func (r *Redirector) carryOut(now time.Time) error {
 			tables[e.Key()] = g.table
 		}
 	}
-	if now.Sub(r.refusal.at) > refusalShown {
-		r.refusal.by = nil
-	}
+	r.refusal.expire(now)
 	r.work.begin(differences(r.onSwitch, want), time.Now())
 	refused, err := r.sw.Redirect(want)
 	err = r.work.end(err, time.Now())
@@ -457,7 +468,7 @@ func (r *Redirector) carryOut(now time.Time) error {
 		if r.refusal.by == nil {
 			r.log.Warn("the switch refuses a rule: its flow stays by hash", "rule", key, "error", why)
 		}
-		r.refusal = refusal{why, now}
+		r.refusal.note(why, now)
 		if errors.Is(why, engine.ErrNoNextHop) { // its flow may have another one
 			r.hops.refuse(want[i].To, now)
 			continue
