@@ -108,11 +108,13 @@ func (s *fakeSluiced) keepsWriting(t *testing.T) {
 	t.Cleanup(func() { cancel(); <-done })
 	go func() {
 		defer close(done)
+		tick := time.NewTicker(500 * time.Millisecond)
+		defer tick.Stop()
 		for n := 1; ; n++ {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(500 * time.Millisecond):
+			case <-tick.C:
 			}
 			// Fails while a test has Redis down.
 			_ = s.counters.Write(ctx,

@@ -104,10 +104,9 @@ func (n *node) allocate(tb testing.TB, from, to int) map[int]uint16 {
 			defer func() { <-turn }()
 			ctx, cancel := context.WithTimeout(tb.Context(), patience)
 			defer cancel()
-			for {
+			for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 				id, err := n.Allocate(ctx, testKey(i))
-				if errors.Is(err, ErrLost) { // it is claimed with the next lease
-					time.Sleep(20 * time.Millisecond)
+				if errors.Is(err, ErrLost) && time.Now().Before(deadline) { // it is claimed with the next lease
 					continue
 				}
 				if err != nil {
