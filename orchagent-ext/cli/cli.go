@@ -41,7 +41,7 @@ func summed(err error) bool {
 
 // Run executes one command line of the program of that version and returns the exit
 // status: 1, and one line on stderr, for every error; 2 where sai-check found no method; 3
-// where what is shown is stale; 130, as of shells, where the user interrupted a command that ended well.
+// where sluiced does not run, or is silent, and what is shown is stale; 130, as of shells, where the user interrupted a command that ended well.
 func Run(ctx context.Context, programVersion string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	version = programVersion
 	return run(ctx, args, stdin, stdout, stderr)
@@ -66,7 +66,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return 128 + int(syscall.SIGINT)
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "%s: %s\n", prefix, text.Lines(err.Error()))
+		if !errors.As(err, new(shownError)) {
+			fmt.Fprintf(stderr, "%s: %s\n", prefix, text.Lines(err.Error()))
+		}
 		if errors.Is(err, errNoMethod) {
 			return 2
 		}

@@ -97,6 +97,20 @@ func (s *showCommand) verb(v *show.Verb) *cobra.Command {
 	return cmd
 }
 
+// shownError is an error whose text the command has printed.
+type shownError struct{ error }
+
+// Unwrap returns the error.
+func (e shownError) Unwrap() error { return e.error }
+
+// shown returns an error as one whose text was printed; nil for nil.
+func shown(err error) error {
+	if err == nil {
+		return nil
+	}
+	return shownError{err}
+}
+
 // flagIn reports whether the user set a flag, as opposed to its default.
 func flagIn(flags *pflag.FlagSet, name string) bool {
 	f := flags.Lookup(name)
@@ -117,7 +131,10 @@ func (s *showCommand) run(cmd *cobra.Command, v *show.Verb, o show.Options) erro
 		if err != nil {
 			return err
 		}
-		return errors.Join(s.print(out, a), a.Stale.Err())
+		if err := s.print(out, a); err != nil || s.format.Data() {
+			return errors.Join(err, a.Stale.Err())
+		}
+		return shown(a.Stale.Err())
 	}
 	ticker := time.NewTicker(s.interval)
 	defer ticker.Stop()
