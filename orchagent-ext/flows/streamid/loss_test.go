@@ -52,7 +52,7 @@ func nodeDies(t *testing.T, c *etcdtest.Cluster) {
 		t.Errorf("a shared flow has ids %d and %d", shared, got)
 	}
 	dead := time.Now()
-	a.stop() // sends nothing
+	a.stop()                                                                     // sends nothing
 	if got := b.must(t, rival); got == id && time.Since(dead) < testQuarantine { // later it is free
 		t.Errorf("id %d of a dead node went on at once", got)
 	}
