@@ -52,8 +52,9 @@ func nodeDies(t *testing.T, c *etcdtest.Cluster) {
 		t.Errorf("a shared flow has ids %d and %d", shared, got)
 	}
 	dead := time.Now()
-	a.stop()                                                                     // sends nothing
-	if got := b.must(t, rival); got == id && time.Since(dead) < testQuarantine { // later it is free
+	a.stop() // sends nothing
+	// Later it is free.
+	if got := b.must(t, rival); got == id && time.Since(dead) < testQuarantine {
 		t.Errorf("id %d of a dead node went on at once", got)
 	}
 	name := ByFlowLabel.name(&mine)
@@ -111,11 +112,11 @@ func partition(t *testing.T, c *etcdtest.Cluster) {
 		p.Cut(true)
 	}
 	etcdtest.Eventually(t, patience, "the node says that it lost", func() error {
-		stands := standing(t, c.Client)[ByFlowLabel.name(&mine)] == id
+		there := standing(t, c.Client)[ByFlowLabel.name(&mine)] == id
 		if _, ok := a.ID(mine); !ok && !a.Valid(id) {
 			return nil
 		}
-		if !stands {
+		if !there {
 			t.Error("etcd freed the id before the node said that it lost")
 		}
 		return errors.New("its id is valid")
