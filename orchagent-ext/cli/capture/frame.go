@@ -8,6 +8,8 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
+
+	"sluice/orchagent-ext/wire/sflow"
 )
 
 // Frame is one packet of a capture file. Data is valid until the next frame is
@@ -24,6 +26,9 @@ type Frame struct {
 	// Link is the type of the first header.
 	Link    layers.LinkType
 	In, Out string // of a live frame: the port that it came in or left by
+	// Sample is that of sFlow which the frame is; the zero value: it is a frame of its own.
+	Sample  sflow.Sample
+	carrier *Frame // of a sample: the frame with the datagram; nil: the frame itself
 	options pcapgo.NgPacketOptions
 	section int // of a pcapng file
 	ng      *pcapgo.NgReader

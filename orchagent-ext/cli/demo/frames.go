@@ -86,7 +86,7 @@ func lift(frames [][]byte, name string, lifter *traffic.Lifter, a *fabric.Interf
 		if err != nil {
 			return nil, err
 		}
-		if f.Parse(&p) != nil {
+		if f.Parse(&p, roce.LookLink) != nil {
 			continue // not RoCEv2
 		}
 		frame, err := lifter.Lift(&p)

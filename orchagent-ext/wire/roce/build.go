@@ -15,7 +15,7 @@ type MAC [6]byte
 // whose TPID is 0 is absent.
 type Ethernet struct {
 	Dst, Src  MAC
-	Tags      [maxVLANTags]VLANTag
+	Tags      [builtTags]VLANTag
 	EtherType uint16
 }
 
