@@ -93,6 +93,8 @@ func matrixOf(t *testing.T, l matrixLink, carrier matrixCarrier, tags matrixTags
 		}
 	}
 	switch {
+	case l.link == link.MPLS:
+		c.own = "link type MPLS"
 	case carrier.unread:
 		c.own = carrier.name
 	case (l.link == link.CiscoHDLC || l.name == "HDLC of Cisco in PPP") && carrier.wrap == nil && tags.name != "none":
@@ -119,55 +121,55 @@ func matrixOf(t *testing.T, l matrixLink, carrier matrixCarrier, tags matrixTags
 
 // TestMatrix: each combination of a link type, layers below IP, a copy or a tunnel, IP and a cut
 // has the opcode, queue pair, PSN, addresses and VLANs that it was made with, and tshark finds
-// the same, but in those that it does not read.
+// the same, but in those that it does not read. All are in one file, so that tshark starts once.
 func TestMatrix(t *testing.T) {
 	const maxShown = 20
-	cases, judged, differences := 0, 0, 0
-	own := map[string]int{}
-	for _, l := range matrixLinks() {
-		all := matrixCases(t, l)
-		if len(all) == 0 {
+	file := new(capturegen.Pcapng).Section(binary.LittleEndian, 1, 0)
+	links := matrixLinks()
+	for _, l := range links {
+		file.Interface(uint16(l.link), 1<<18)
+	}
+	var all []matrixCase
+	for i, l := range links {
+		cases := matrixCases(t, l)
+		if len(cases) == 0 {
 			t.Fatalf("%s: no case", l.name)
 		}
-		file := capturegen.Pcap{}
-		for _, c := range all {
-			file.Packets = append(file.Packets, capturegen.Packet{Seconds: 1700000000, Data: c.frame, Length: uint32(c.length)})
+		for _, c := range cases {
+			file.Enhanced(uint32(i), 1700000000_000000, c.frame, c.length)
 		}
-		name := filepath.Join(t.TempDir(), "matrix.pcap")
-		content := file.Bytes()
-		binary.LittleEndian.PutUint32(content[20:], uint32(l.link))
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		rows, err := capturegen.Tshark(t, name, "infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "vlan.id", "ieee8021ad.id")
-		if err != nil || len(rows) != len(all) {
-			t.Fatalf("%s: tshark: %v, %d rows of %d", l.name, err, len(rows), len(all))
-		}
-		for i, got := range readMatrix(t, name, l.link) {
-			c := all[i]
-			cases++
-			if want := c.want(); got != want {
-				if differences++; differences <= maxShown {
-					t.Errorf("%s:\n got %s\nwant %s", c.name, got, want)
-				}
-			}
-			judge := tsharkSays(rows[i])
-			switch want := c.byTshark(); {
-			case c.own != "":
-				own[c.own]++
-			case judge != want:
-				if differences++; differences <= maxShown {
-					t.Errorf("%s:\ntshark %s\n  want %s", c.name, judge, want)
-				}
-			default:
-				judged++
-			}
+		all = append(all, cases...)
+	}
+	name := filepath.Join(t.TempDir(), "matrix.pcapng")
+	if err := os.WriteFile(name, file.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := capturegen.Tshark(t, name, "infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "vlan.id", "ieee8021ad.id")
+	read := readMatrix(t, name)
+	if err != nil || len(rows) != len(all) || len(read) != len(all) {
+		t.Fatalf("tshark: %v; %d packets, and %d by tshark, of %d", err, len(read), len(rows), len(all))
+	}
+	judged, differences := 0, 0
+	own := map[string]int{}
+	differ := func(c *matrixCase, who, got, want string) {
+		if differences++; differences <= maxShown {
+			t.Errorf("%s:\n%s %s\nwant %s", c.name, who, got, want)
 		}
 	}
-	t.Logf("%d cases: %d judged by tshark, the others by their own values (%s); %d differences", cases, judged, countsOf(own), differences)
-	if differences > 0 {
-		t.Errorf("%d differences", differences)
+	for i := range all {
+		c := &all[i]
+		if want := c.want(); read[i] != want {
+			differ(c, "read", read[i], want)
+		}
+		if c.own != "" {
+			own[c.own]++
+		} else if judge, want := tsharkSays(rows[i]), c.byTshark(); judge != want {
+			differ(c, "tshark", judge, want)
+		} else {
+			judged++
+		}
 	}
+	t.Logf("%d cases: %d judged by tshark, the others by their own values (%s); %d differences", len(all), judged, countsOf(own), differences)
 }
 
 // countsOf returns the counts as text.
@@ -196,7 +198,7 @@ func (c *matrixCase) values(vlans []uint16) string {
 }
 
 // readMatrix returns what the packets of a file say, read as sluice does.
-func readMatrix(t *testing.T, name string, of link.Type) (all []string) {
+func readMatrix(t *testing.T, name string) (all []string) {
 	r, err := Open(t.Context(), name, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -215,11 +217,11 @@ func readMatrix(t *testing.T, name string, of link.Type) (all []string) {
 		if samples, ok := f.Samples(&p, err); ok {
 			var sample Frame
 			if !samples.Next(&sample) {
-				t.Fatalf("%v: packet %d: no sample", of, f.Number)
+				t.Fatalf("packet %d: no sample", f.Number)
 			}
 			err = sample.Parse(&p, roce.LookThrough)
 			if in, out := sample.Ports(); in != "if3" || out != "if12" || sample.Sample.Rate != 1000 || sample.Sample.Drops != 2 {
-				t.Fatalf("%v: packet %d: in %s, out %s, %+v", of, f.Number, in, out, sample.Sample)
+				t.Fatalf("packet %d: in %s, out %s, %+v", f.Number, in, out, sample.Sample)
 			}
 		}
 		if err != nil {

@@ -48,11 +48,19 @@ const (
 // layers holds where each layer of one packet begins, as offsets into b. Of several IP
 // headers the outermost is at outer, and ip ends as the innermost.
 type layers struct {
+	found
+	// vlans: identifiers of the tags before outer, as many as tags counts; outside of found, so
+	// that they need no clearing
+	vlans [maxTags]uint16
+}
+
+// found is all of layers that begins as 0 with each packet.
+type found struct {
 	b []byte
 
 	// link: Ethernet header of the frame that names the path; noLink: there is none
 	link     int
-	outer    int // first IP header of it
+	outer    int // first IP header of it; link: none was found
 	outerLen int // octets on the wire from there on
 	ip       int // IP header that carries UDP
 	dst      int // its final destination address: 16 octets, or 4 for IPv4
@@ -61,15 +69,17 @@ type layers struct {
 	// datagram
 	end int
 
+	bth    int // offset of the BTH
+	layout *layout
+	pad    int // octets that fill the payload up
+
 	v6       bool // the IP header at ip is IPv6
 	fragment bool // first fragment of several
-	found    bool // outer is there
 	copied   bool // the frame that names the path is a copy
 	look     Look
 	tunnels  uint8
 	tags     uint8 // before outer
 	other    Other // why it is not RoCEv2
-	vlans    [maxTags]uint16
 }
 
 // noLink is the place of a link-layer header that is other than Ethernet, or missing.
@@ -81,7 +91,15 @@ func (l *layers) ethernet(off, depth int) error {
 	if off+ethernetLen > l.available() {
 		return l.short(HeaderEthernet, off+ethernetLen)
 	}
-	return l.from(binary.BigEndian.Uint16(l.b[off+ethernetLen-2:]), off+ethernetLen, depth)
+	etherType := binary.BigEndian.Uint16(l.b[off+ethernetLen-2:])
+	off += ethernetLen
+	switch etherType {
+	case EtherTypeIPv6:
+		return l.ipv6(off, depth)
+	case EtherTypeIPv4:
+		return l.ipv4(off, depth)
+	}
+	return l.from(etherType, off, depth)
 }
 
 // from finds the IP header of what an EtherType announces at off, behind VLAN tags, and in
@@ -129,9 +147,6 @@ func (l *layers) short(h Header, end int) error {
 
 // ipv4 parses the IPv4 header at off, the depth-th IP header of the packet.
 func (l *layers) ipv4(off, depth int) error {
-	if depth == 1 {
-		l.outer, l.found = off, true
-	}
 	if off+ipv4MinLen > l.available() {
 		return l.short(HeaderIPv4, off+ipv4MinLen)
 	}
@@ -143,14 +158,19 @@ func (l *layers) ipv4(off, depth int) error {
 	if total == 0 { // left to the adapter, as segmentation offload does
 		total = l.end - off
 	}
-	if headerLen < ipv4MinLen || total < headerLen || !l.packet(off+total) {
+	if headerLen < ipv4MinLen || total < headerLen {
+		return fail(HeaderIPv4, BadLength)
+	}
+	if end := off + total; end <= l.end {
+		l.end = end
+	} else if !l.longer(end) {
 		return fail(HeaderIPv4, BadLength)
 	}
 	if off+headerLen > l.available() {
 		return fail(HeaderIPv4, Cut)
 	}
 	if depth == 1 {
-		l.outerLen = total
+		l.outer, l.outerLen = off, total
 	}
 	// more fragments, offset
 	fragment := binary.BigEndian.Uint16(h[6:]) & 0x3fff
@@ -178,9 +198,6 @@ func (l *layers) ipv4(off, depth int) error {
 // ipv6 parses the IPv6 header at off, the depth-th IP header of the packet,
 // and the extension headers behind it.
 func (l *layers) ipv6(off, depth int) error {
-	if depth == 1 {
-		l.outer, l.found = off, true
-	}
 	if off+ipv6Len > l.available() {
 		return l.short(HeaderIPv6, off+ipv6Len)
 	}
@@ -192,11 +209,13 @@ func (l *layers) ipv6(off, depth int) error {
 	if total == ipv6Len && h[6] != protoNone { // left to the adapter, or a jumbogram (RFC 2675)
 		total = l.end - off
 	}
-	if !l.packet(off + total) {
+	if end := off + total; end <= l.end {
+		l.end = end
+	} else if !l.longer(end) {
 		return fail(HeaderIPv6, BadLength)
 	}
 	if depth == 1 {
-		l.outerLen = total
+		l.outer, l.outerLen = off, total
 	}
 	l.ip, l.v6, l.dst = off, true, off+24
 	if h[6] == protoUDP {
@@ -217,14 +236,16 @@ func (l *layers) shorten(end int) bool {
 	return true
 }
 
-// packet is shorten for an IP packet. In a capture it may be longer than the frame around
-// it: then the frame was cut before it came there, as a mirror does.
-func (l *layers) packet(end int) bool {
-	if end > l.end && l.look != 0 && !l.fragment {
+// longer takes an IP packet that ends behind the frame around it: a first fragment, since the
+// rest is in the others, and in a capture one of a frame that was cut before it came there,
+// as a mirror does. It reports false for any other.
+func (l *layers) longer(end int) bool {
+	if l.look != 0 && !l.fragment {
 		l.b = l.b[:l.available()]
 		l.end = end
+		return true
 	}
-	return l.shorten(end)
+	return l.fragment
 }
 
 // extension walks the IPv6 extension headers from off on (RFC 8200 section 4).
@@ -338,13 +359,10 @@ func (l *layers) datagram(off, depth int) error {
 // rest (RFC 2675 section 4, and adapters that fill it in).
 func (l *layers) trim() error {
 	length := int(binary.BigEndian.Uint16(l.b[l.udp+4:]))
-	if length == 0 {
+	if length >= udpLen && l.shorten(l.udp+length) || length == 0 {
 		return nil
 	}
-	if length < udpLen || !l.shorten(l.udp+length) {
-		return fail(HeaderUDP, BadLength)
-	}
-	return nil
+	return fail(HeaderUDP, BadLength)
 }
 
 // available returns the end of the octets that can be read: of the packet, or of

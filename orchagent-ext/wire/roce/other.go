@@ -109,7 +109,7 @@ func (l *layers) not(kind OtherKind, value uint16) error {
 // NotParsed takes a packet that the caller cannot parse, and returns [ErrNotRoCE] with the
 // reason.
 func (p *Packet) NotParsed(kind OtherKind, value uint16) error {
-	p.layers = layers{link: noLink}
+	p.found = found{link: noLink, outer: noLink}
 	return p.not(kind, value)
 }
 

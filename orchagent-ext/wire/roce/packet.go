@@ -17,9 +17,6 @@ import (
 // Parse; reuse one Packet for many packets, since an ICRC needs room of its own.
 type Packet struct {
 	layers
-	bth    int // offset of the BTH
-	layout *layout
-	pad    int
 	// masked: headers with their variable fields masked, for the ICRC
 	masked [maskedLen + shortRest]byte
 }
@@ -31,7 +28,7 @@ type Packet struct {
 // [*Error] for one whose headers are truncated or contradict each other. The ICRC
 // is left to [Packet.ICRC].
 func (p *Packet) Parse(frame []byte, wireLen int) error {
-	p.layers = layers{b: frame, end: max(wireLen, len(frame))}
+	p.found = found{b: frame, end: max(wireLen, len(frame))}
 	if err := p.ethernet(0, 1); err != nil {
 		return err
 	}
@@ -42,7 +39,7 @@ func (p *Packet) Parse(frame []byte, wireLen int) error {
 // is that of the first nibble; 4 is IPv4, and anything else is checked as IPv6.
 // [Packet.LinkHeader] is empty then.
 func (p *Packet) ParseIP(packet []byte, wireLen int) error {
-	p.layers = layers{b: packet, end: max(wireLen, len(packet)), link: noLink}
+	p.found = found{b: packet, end: max(wireLen, len(packet)), link: noLink, outer: noLink}
 	return p.parseIP()
 }
 
@@ -152,7 +149,7 @@ func (p *Packet) Copied() bool { return p.copied }
 
 // IPHeader returns the offset of the outermost IP header of the frame that names the path;
 // ok is false where the last Parse found none. It is valid after any result of Parse.
-func (p *Packet) IPHeader() (off int, ok bool) { return p.outer, p.found }
+func (p *Packet) IPHeader() (off int, ok bool) { return p.outer, p.outer != p.link }
 
 // Src is the source address of the session: of the IP header that carries UDP. It is
 // never an IPv4 address in mapped form.

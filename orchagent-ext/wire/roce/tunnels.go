@@ -59,13 +59,13 @@ const (
 // wireLen is the length on the wire of all that b has a part of. A packet that is longer than
 // the frame around it was cut before it came there. The other results are those of Parse.
 func (p *Packet) ParseFrom(look Look, b []byte, at int, etherType uint16, wireLen int) error {
-	p.layers = layers{b: b, end: max(wireLen, len(b)), link: noLink, look: look}
+	p.found = found{b: b, end: max(wireLen, len(b)), link: noLink, outer: noLink, look: look}
 	if at > p.available() {
 		return p.short(HeaderLink, at)
 	}
 	var err error
 	if etherType == EtherTypeEthernet {
-		p.link = at
+		p.link, p.outer = at, at
 		err = p.ethernet(at, 1)
 	} else {
 		err = p.from(etherType, at, 1)
@@ -254,7 +254,7 @@ func (l *layers) mirrored(header Header, off, length int) error {
 	if err := l.enter(header, off, length); err != nil {
 		return err
 	}
-	l.link, l.tags, l.found, l.fragment, l.copied = off+length, 0, false, false, true
+	l.link, l.outer, l.tags, l.fragment, l.copied = off+length, off+length, 0, false, true
 	return l.ethernet(l.link, 1)
 }
 
