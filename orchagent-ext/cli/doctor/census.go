@@ -12,6 +12,7 @@ import (
 
 	"sluice/orchagent-ext/cli/capture"
 	"sluice/orchagent-ext/cli/capture/link"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/wire/roce"
 )
 
@@ -128,12 +129,9 @@ func list(by map[string]int) string {
 
 // String sums up, such as "16 packets: 12 RoCEv2, 4 other (ARP: 4)".
 func (c *Census) String() string {
-	text := fmt.Sprintf("%d packets", c.Packets)
-	if c.Packets == 1 {
-		text = "1 packet"
-	}
+	text := kit.Plural(c.Packets, "packet")
 	if c.Samples > 0 {
-		text += fmt.Sprintf(", with %d samples of sFlow", c.Samples)
+		text += fmt.Sprintf(", with %s of sFlow", kit.Plural(c.Samples, "sample"))
 	}
 	text += fmt.Sprintf(": %d RoCEv2", c.RoCE)
 	if c.Tunnelled > 0 {
