@@ -119,10 +119,10 @@ func matrixOf(t *testing.T, l matrixLink, carrier matrixCarrier, tags matrixTags
 	return c, true
 }
 
-// TestMatrix: each combination of a link type, layers below IP, a copy or a tunnel, IP and a cut
+// TestLayerMatrix: each combination of a link type, layers below IP, a copy or a tunnel, IP and a cut
 // has the opcode, queue pair, PSN, addresses and VLANs that it was made with, and tshark finds
 // the same, but in those that it does not read. All are in one file, so that tshark starts once.
-func TestMatrix(t *testing.T) {
+func TestLayerMatrix(t *testing.T) {
 	const maxShown = 20
 	file := new(capturegen.Pcapng).Section(binary.LittleEndian, 1, 0)
 	links := matrixLinks()
