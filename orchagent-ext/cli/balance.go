@@ -187,7 +187,7 @@ func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (sca
 		default:
 			weight = 1
 		}
-		weight *= uint64(max(f.Sample.Rate, 1)) // a sample stands for so many
+		weight *= uint64(max(f.Sample.Rate, 1)) // one of so many was sampled
 		tuple := ecmp.Tuple{Src: p.Src(), Dst: p.Dst(), Proto: 17, SrcPort: p.SrcPort(), DstPort: roce.UDPPort}
 		for _, s := range b.Spreads {
 			tuple.FlowLabel = p.FlowLabel()

@@ -77,7 +77,7 @@ func (f *Frame) Carrier() *Frame {
 	return f
 }
 
-// Part reports whether the frame stands for others that the capture lacks.
+// Part reports whether others passed with the frame that the capture lacks.
 func (f *Frame) Part() bool { return f.Sample.Rate > 1 }
 
 // unknownLink is a number that no link type of a capture has.

@@ -16,7 +16,7 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// Census counts the packets of a capture by what they are, and names what could not be read.
+// Census counts the packets of a capture by kind, and names the kinds that are not read.
 // Its zero value has none.
 type Census struct {
 	// Packets counts all packets of the capture.
@@ -151,7 +151,7 @@ func (c *Census) String() string {
 // whole is how many octets of a packet have all headers of RoCEv2, in a tunnel with tags, too.
 const whole = 192
 
-// Advice returns the next step where a capture has no RoCEv2 with data, by what it has
+// Advice returns the next step where a capture has no RoCEv2 with data, by the packets it has
 // instead.
 func (c *Census) Advice() string {
 	cut, _ := c.sum(true)

@@ -72,7 +72,7 @@ type Sample struct {
 	Header []byte
 	// Protocol is the kind of header that it begins with.
 	Protocol Protocol
-	// Length is the packet's on the wire, in octets, without what the agent stripped, such as
+	// Length is the packet's on the wire, in octets, less the octets that the agent stripped, such as
 	// the frame check sequence.
 	Length int
 	// Rate: one of so many packets is sampled.
