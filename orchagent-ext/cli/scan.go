@@ -154,7 +154,7 @@ func (s *scan) parse(f *capture.Frame, p *roce.Packet) error {
 type burst struct {
 	n       int
 	packets [flow.MaxBurst]roce.Packet
-	times   [flow.MaxBurst]int64  // ns
+	times   [flow.MaxBurst]int64  // ns, or flow.NoTime
 	points  [flow.MaxBurst]uint32 // where they passed
 	parts   [flow.MaxBurst]bool   // others passed with them
 }
@@ -213,7 +213,7 @@ func (s *scan) add(b *burst, f *capture.Frame, err error, keep func(p *roce.Pack
 	if s.ICRC != nil {
 		s.ICRC.add(p)
 	}
-	b.times[b.n], b.points[b.n], b.parts[b.n] = f.Time.UnixNano(), f.Point(), f.Part()
+	b.times[b.n], b.points[b.n], b.parts[b.n] = f.Nanos(), f.Point(), f.Part()
 	b.n++
 }
 

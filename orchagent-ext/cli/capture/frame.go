@@ -7,8 +7,9 @@ import (
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
-	"github.com/gopacket/gopacket/pcapgo"
 
+	"sluice/orchagent-ext/cli/capture/savefile"
+	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/wire/sflow"
 )
 
@@ -19,9 +20,10 @@ type Frame struct {
 	// Data has the frame's octets as far as the capture has them, and is valid until the
 	// next one.
 	Data []byte
-	// Info has time, lengths and interface of the frame.
+	// Info has Length, octets on the wire, CaptureLength, and InterfaceIndex. Its time is
+	// not set.
 	Info gopacket.CaptureInfo
-	// Time: that of Info, or the nearest time that fits ns since 1970 (1677 to 2262)
+	// Time is within 1677 to 2262; the zero value: the file has none for this packet
 	Time time.Time
 	// Link is the type of the first header.
 	Link    layers.LinkType
@@ -29,7 +31,16 @@ type Frame struct {
 	// Sample is that of sFlow which the frame is; the zero value: it is a frame of its own.
 	Sample  sflow.Sample
 	carrier *Frame // of a sample: the frame with the datagram; nil: the frame itself
-	options pcapgo.NgPacketOptions
-	section int // of a pcapng file
-	ng      *pcapgo.NgReader
+
+	record []byte              // of the file, with Data in it
+	face   *savefile.Interface // of a pcapng file
+	sent   bool                // by the capturing machine, as the file says
+}
+
+// Nanos returns the time in ns since 1970, or [flow.NoTime].
+func (f *Frame) Nanos() int64 {
+	if f.Time.IsZero() {
+		return flow.NoTime
+	}
+	return f.Time.UnixNano()
 }
