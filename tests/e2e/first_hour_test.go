@@ -12,7 +12,7 @@ import (
 // shown runs a command of the tool about this switch and returns its output and exit status.
 func (l *leaf) shown(words ...string) (string, int) {
 	l.t.Helper()
-	out, err := exec.Command(bin+"sluice", append(words, "--db-config", l.redis.Config)...).Output()
+	out, err := exec.Command(bin+"sluice", append(words, "--db-config", l.redis.Config)...).CombinedOutput()
 	var ended *exec.ExitError
 	if err != nil && !errors.As(err, &ended) {
 		l.t.Fatal(err)
