@@ -43,8 +43,6 @@ type Driver struct {
 	channels map[string]string // PortChannel by member
 	able     capability
 	answered capability // by which orchagent refused what it refused
-	counts   counterCache
-	queues   queueCache
 	queueIDs queueIDs
 	stream   *stream // of High Frequency Telemetry; nil: the kernel has none
 }
