@@ -290,6 +290,15 @@ func (a *asic) of(kind string) map[string]map[string]string {
 	return maps.Clone(a.objects[kind])
 }
 
+// tables are the ACL tables that are bound to ports, by oid; orchagent has one of the switch of its own.
+func (a *asic) tables() map[string]map[string]string {
+	all := a.of(kindTable)
+	maps.DeleteFunc(all, func(_ string, t map[string]string) bool {
+		return !strings.Contains(t["SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST"], "SAI_ACL_BIND_POINT_TYPE_PORT")
+	})
+	return all
+}
+
 func (a *asic) fail(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -100,7 +100,7 @@ func (s *sonic) copies(ctx context.Context) error {
 		}
 	}
 	s.report.equal("copies: ASIC_DB has two entries that copy", 2, copied)
-	ready, text := s.restartCheck(ctx)
+	ready, text := s.restartCheck(ctx, "-n")
 	s.report.add("copies: orchagent_restart_check succeeds", ready, "RESTARTCHECK succeeded", text)
 	if err := s.set(ctx, "SLUICE_IPFIX", "global", "admin_state", "disabled"); err != nil {
 		return err

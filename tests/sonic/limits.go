@@ -37,7 +37,7 @@ func full(ctx context.Context, s *sonic) error {
 		s.report.add("full: the operator's rules are in ASIC_DB", s.drops() == operatorRules, fmt.Sprint(operatorRules), s.drops())
 		refusals := s.log.count(began, "orchagent", "ACL")
 		s.report.add("full: orchagent logs few failures of ACLs", refusals <= 200, "<= 200 lines", refusals)
-		ready, text := s.restartCheck(ctx)
+		ready, text := s.restartCheck(ctx, "-n")
 		s.report.add("full: orchagent_restart_check succeeds", ready, "RESTARTCHECK succeeded", text)
 		// Placement goes on with the room that is left.
 		if err := s.removeBurst(ctx); err != nil {
@@ -121,7 +121,7 @@ func denied(ctx context.Context, s *sonic) error {
 			return err
 		}
 		s.report.add("denied: the reason names the table", strings.Contains(capability["placement_reason"], "SLUICE_PLACE"), "a reason with SLUICE_PLACE4 or 6", capability["placement_reason"])
-		ready, text := s.restartCheck(ctx)
+		ready, text := s.restartCheck(ctx, "-n")
 		s.report.add("denied: orchagent_restart_check succeeds", ready, "RESTARTCHECK succeeded", text)
 		quiet := s.log.len()
 		if err := s.stays(ctx, "denied: orchagent logs no further failure", 10*time.Second, func() (bool, error) { return s.log.count(quiet, "orchagent", "SLUICE_PLACE") == 0, nil }); err != nil {
@@ -173,7 +173,7 @@ func refusedCounters(ctx context.Context, s *sonic) error {
 			}
 		}
 		s.report.add("refused counters: few more are tried from 10 s on", tries <= 4, "<= 4 in 20 s", fmt.Sprintf("%d in %.0f s", tries, time.Since(first).Seconds()-10))
-		ready, text := s.restartCheck(ctx)
+		ready, text := s.restartCheck(ctx, "-n")
 		s.report.add("refused counters: orchagent_restart_check succeeds", ready, "RESTARTCHECK succeeded", text)
 		if err := s.disable(ctx); err != nil {
 			return err

@@ -91,7 +91,7 @@ func (s *sonic) neighborLost(ctx context.Context) error {
 	if err := s.stays(ctx, "neighbor lost: no flow is sent to it", 5*time.Second, func() (bool, error) { return s.asics.to(port) == 0, nil }); err != nil {
 		return err
 	}
-	ready, text := s.restartCheck(ctx)
+	ready, text := s.restartCheck(ctx, "-n")
 	s.report.add("neighbor lost: orchagent_restart_check succeeds", ready, "RESTARTCHECK succeeded", text)
 	if err := errors.Join(s.answer(i, true), s.meetNeighbors(ctx)); err != nil {
 		return err

@@ -150,7 +150,7 @@ func (s *sonic) nothingLeft(ctx context.Context, name string) error {
 		return err
 	}
 	return s.eventually(ctx, name+": ASIC_DB has no ACL table and no entry left", func() (string, error) {
-		if n, m := len(s.asics.of(kindTable)), len(s.asics.entries()); n+m > 0 {
+		if n, m := len(s.asics.tables()), len(s.asics.entries()); n+m > 0 {
 			return fmt.Sprintf("%d tables, %d entries", n, m), nil
 		}
 		return "", nil

@@ -46,7 +46,7 @@ func start0(ctx context.Context, s *sonic) error {
 		}
 		s.report.equal("start: ASIC_DB has a next hop for each "+family+" neighbor", uplinks, found)
 	}
-	ready, text := s.restartCheck(ctx)
+	ready, text := s.restartCheck(ctx, "-n")
 	s.report.add("start: orchagent_restart_check succeeds", ready, "RESTARTCHECK succeeded", text)
 	if err := s.startSluiced(ctx); err != nil {
 		return err
@@ -57,7 +57,7 @@ func start0(ctx context.Context, s *sonic) error {
 	}
 	s.report.equal("start: sluiced runs with the driver orchagent", "orchagent", state["driver"])
 	if err := s.stays(ctx, "start: sluiced writes nothing of ACLs while no feature is enabled", 3*time.Second, func() (bool, error) {
-		return len(s.asics.of(kindTable)) == 0, nil
+		return len(s.asics.tables()) == 0, nil
 	}); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func placeIPv4(ctx context.Context, s *sonic) error {
 		s.report.equal("v4: the table is bound to the edge port alone", hostPort, bound["ports"])
 		n := len(s.asics.redirections())
 		s.report.add("v4: flows that leave their hash's path have entries, others none", n > 0 && n <= flows/2, fmt.Sprintf("1 to %d of %d flows", flows/2, flows), n)
-		ready, text := s.restartCheck(ctx)
+		ready, text := s.restartCheck(ctx, "-n")
 		s.report.add("v4: orchagent_restart_check succeeds while rules are Active", ready, "RESTARTCHECK succeeded", text)
 		if err := errors.Join(s.linkDown(ctx), s.operatorDrops(ctx)); err != nil {
 			return err

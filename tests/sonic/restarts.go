@@ -176,10 +176,6 @@ func warm(ctx context.Context, s *sonic) error {
 			return err
 		}
 		s.halt(s.swss()...)
-		// swss.sh and orchagent take these away at a warm start.
-		if _, err := s.cli("APPL_DB", "DEL", "PORT_TABLE:PortInitDone", "PORT_TABLE:PortConfigDone"); err != nil {
-			return err
-		}
 		if err := s.startSwss(ctx); err != nil {
 			return err
 		}

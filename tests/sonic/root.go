@@ -109,7 +109,7 @@ func makeRoot(path, sonic string, node *fabric.Node) (*root, error) {
 		file := filepath.Join(path, "dev", d)
 		err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o666), r.mount("/dev/"+d, "dev/"+d, "", unix.MS_BIND, ""))
 	}
-	for _, d := range []string{"run/redis/sonic-db", "var/log/swss", "dev/shm", "var/warmboot"} {
+	for _, d := range []string{"run/redis/sonic-db", "var/log/swss", "dev/shm", "var/warmboot", "zmq_swss"} {
 		err = errors.Join(err, os.MkdirAll(filepath.Join(path, d), 0o777))
 	}
 	return r, err

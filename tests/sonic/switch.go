@@ -241,10 +241,11 @@ func (s *sonic) restart(ctx context.Context) error {
 	return s.start(ctx)
 }
 
-// restartCheck runs SONiC's check whether orchagent can be restarted warm: its exit status and text.
-func (s *sonic) restartCheck(ctx context.Context) (ready bool, text string) {
+// restartCheck runs SONiC's check whether orchagent can be restarted warm, and returns its answer. Options
+// are of orchagent_restart_check: without -n orchagent freezes.
+func (s *sonic) restartCheck(ctx context.Context, options ...string) (ready bool, text string) {
 	s.report.ran("orchagent_restart_check")
-	cmd := exec.Command("chroot", s.root.path, "/usr/bin/orchagent_restart_check", "-w", "5000", "-r", "3")
+	cmd := exec.Command("chroot", append([]string{s.root.path, "/usr/bin/orchagent_restart_check", "-w", "5000", "-r", "3"}, options...)...)
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	p, err := s.leaf.Start(cmd)
