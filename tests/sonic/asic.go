@@ -258,6 +258,18 @@ func (e entry) rules() []*netlink.Rule {
 	return []*netlink.Rule{r}
 }
 
+// forget removes the kernel's rules, as an ASIC without power.
+func (a *asic) forget() error {
+	return a.leaf(func() (err error) {
+		for _, rules := range a.rules {
+			for _, r := range rules {
+				err = errors.Join(err, ignore(netlink.RuleDel(r), unix.ENOENT))
+			}
+		}
+		return err
+	})
+}
+
 // entries are the entries of ASIC_DB, in order of their oids.
 func (a *asic) entries() (all []entry) {
 	a.mu.Lock()

@@ -93,13 +93,17 @@ func (s *sonic) copies(ctx context.Context) error {
 			return err
 		}
 	}
-	copied := 0
-	for _, e := range s.asics.of(kindEntry) {
-		if e[entryField+"ACTION_PACKET_ACTION"] == "SAI_PACKET_ACTION_COPY" {
-			copied++
+	if _, err := s.within(ctx, "copies: ASIC_DB has two entries that copy", 2*time.Second, func() (bool, error) {
+		copied := 0
+		for _, e := range s.asics.of(kindEntry) {
+			if e[entryField+"ACTION_PACKET_ACTION"] == "SAI_PACKET_ACTION_COPY" {
+				copied++
+			}
 		}
+		return copied == 2, nil
+	}); err != nil {
+		return err
 	}
-	s.report.equal("copies: ASIC_DB has two entries that copy", 2, copied)
 	ready, text := s.restartCheck(ctx, "-n")
 	s.report.add("copies: orchagent_restart_check succeeds", ready, "RESTARTCHECK succeeded", text)
 	if err := s.set(ctx, "SLUICE_IPFIX", "global", "admin_state", "disabled"); err != nil {
@@ -118,7 +122,16 @@ func (s *sonic) sflow(ctx context.Context) error {
 	if _, err := s.within(ctx, "sFlow: orchagent samples the ports, as the operator configured", 10*time.Second, func() (bool, error) { return samplers() > 0, nil }); err != nil {
 		return err
 	}
-	before, err := table(ctx, s.appl, "SFLOW_SESSION_TABLE")
+	sessions := func() (string, error) {
+		all, err := table(ctx, s.appl, "SFLOW_SESSION_TABLE")
+		var list []string
+		for port, r := range all {
+			list = append(list, port+" "+r["admin_state"]+" "+r["sample_direction"]+" "+r["sample_rate"])
+		}
+		slices.Sort(list)
+		return strings.Join(list, ", "), err
+	}
+	before, err := sessions()
 	if err != nil {
 		return err
 	}
@@ -132,11 +145,11 @@ func (s *sonic) sflow(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	after, err := table(ctx, s.appl, "SFLOW_SESSION_TABLE")
+	after, err := sessions()
 	if err != nil {
 		return err
 	}
-	s.report.equal("sFlow: placement leaves SONiC's rows of sFlow as they are", fmt.Sprint(before), fmt.Sprint(after))
+	s.report.equal("sFlow: placement leaves SONiC's rows of sFlow as they are", before, after)
 	s.report.equal("sFlow: placement leaves the ASIC's samplers as they are", was, samplers())
 	return s.disable(ctx)
 }

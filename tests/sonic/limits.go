@@ -100,27 +100,24 @@ func denied(ctx context.Context, s *sonic) error {
 		if err := must(ctx, "Sluice has tried the table", func() (bool, error) { return s.log.count(began, "orchagent", "SLUICE_PLACE4") > 0, nil }); err != nil {
 			return err
 		}
-		if _, err := s.within(ctx, "denied: the row of the table is taken back", 20*time.Second, func() (bool, error) {
-			for _, v := range []string{"4", "6"} {
-				if r, err := row(ctx, s.appl, "ACL_TABLE_TABLE", "SLUICE_PLACE"+v); r != nil || err != nil {
-					return false, err
+		if _, err := s.within(ctx, "denied: placement's method is reported as refused, with the table's name", 20*time.Second, func() (bool, error) {
+			r, err := row(ctx, s.state, "SLUICE_CAPABILITY", "switch")
+			return r["placement_state"] != "active" && strings.Contains(r["placement_reason"], "SLUICE_PLACE"), err
+		}); err != nil {
+			return err
+		}
+		if _, err := s.within(ctx, "denied: no row of a refused table is left", 10*time.Second, func() (bool, error) {
+			tables, err := table(ctx, s.appl, "ACL_TABLE_TABLE")
+			status, wrong := table(ctx, s.state, "ACL_TABLE_TABLE")
+			for key := range tables {
+				if status[key]["status"] != "Active" {
+					return false, errors.Join(err, wrong)
 				}
 			}
-			return true, nil
+			return true, errors.Join(err, wrong)
 		}); err != nil {
 			return err
 		}
-		if _, err := s.within(ctx, "denied: the method is reported as refused", 20*time.Second, func() (bool, error) {
-			r, err := row(ctx, s.state, "SLUICE_CAPABILITY", "switch")
-			return r["placement_state"] != "active", err
-		}); err != nil {
-			return err
-		}
-		capability, err := row(ctx, s.state, "SLUICE_CAPABILITY", "switch")
-		if err != nil {
-			return err
-		}
-		s.report.add("denied: the reason names the table", strings.Contains(capability["placement_reason"], "SLUICE_PLACE"), "a reason with SLUICE_PLACE4 or 6", capability["placement_reason"])
 		ready, text := s.restartCheck(ctx, "-n")
 		s.report.add("denied: orchagent_restart_check succeeds", ready, "RESTARTCHECK succeeded", text)
 		quiet := s.log.len()

@@ -114,7 +114,7 @@ func (s *sonic) neighborFlaps(ctx context.Context) error {
 	}
 	const times = 10
 	for range times {
-		if err := s.forget(i); err != nil {
+		if err := s.lose(i); err != nil {
 			return err
 		}
 		if err := must(ctx, "neighsyncd has removed the neighbor", func() (bool, error) {
@@ -123,7 +123,7 @@ func (s *sonic) neighborFlaps(ctx context.Context) error {
 		}); err != nil {
 			return err
 		}
-		if err := s.meetNeighbors(ctx); err != nil {
+		if err := errors.Join(s.answer(i, true), s.meetNeighbors(ctx)); err != nil {
 			return err
 		}
 	}

@@ -238,7 +238,13 @@ func (s *sonic) alive() error {
 // restart ends all daemons, and starts SONiC cold.
 func (s *sonic) restart(ctx context.Context) error {
 	s.halt(s.order...)
-	return s.start(ctx)
+	s.asics.close()
+	if err := errors.Join(s.asics.failed(), s.asics.forget(), s.start(ctx)); err != nil {
+		return err
+	}
+	var err error
+	s.asics, err = watchASIC(ctx, s)
+	return err
 }
 
 // restartCheck runs SONiC's check whether orchagent can be restarted warm, and returns its answer. Options
