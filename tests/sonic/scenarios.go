@@ -25,7 +25,7 @@ var scenarios = []scenario{
 	{name: "reload", about: "CONFIG_DB emptied and loaded again; swss restarted cold", run: reloaded},
 	{name: "warm", about: "warm restart of swss", run: warm},
 	{name: "neighbors", about: "neighbors lost, flapping and missing; routes that lose a next hop", run: neighbors},
-	{name: "full", about: "an ACL table without room, and rules of the operator in one burst", limits: []string{kindEntry + "=16"}, run: full},
+	{name: "full", about: "an ACL table without room, and rules of the operator in one burst", limits: []string{fmt.Sprint(kindEntry, "=", roomFull)}, run: full},
 	{name: "denied", about: "ACL tables that the switch has no room for", limits: []string{kindTable + "=1"}, run: denied},
 	{name: "counters", about: "ACL counters that the switch refuses", limits: []string{"SAI_OBJECT_TYPE_ACL_COUNTER=4"}, run: refusedCounters},
 	{name: "rows", about: "hash, copies to the CPU, sFlow, depths of queues", run: rowsOfFeatures},
