@@ -160,14 +160,14 @@ func (s *sonic) hopWithdrawn(ctx context.Context) error {
 	if _, err := s.within(ctx, "route loses a next hop: entries to it are gone", 2*time.Second, func() (bool, error) { return s.asics.to(port) == 0, nil }); err != nil {
 		return err
 	}
-	if err := s.even(ctx, 1.1, others(i)...); err != nil {
+	if err := s.even(ctx, evenOver(uplinks-1), others(i)...); err != nil {
 		return err
 	}
 	worst, _, err := s.worst(ctx, 2*time.Second, others(i)...)
 	if err != nil {
 		return err
 	}
-	s.report.add("route loses a next hop: the other uplinks are even", worst <= 1.1, "worst ÷ mean <= 1.10", fmt.Sprintf("%.3f", worst))
+	s.report.add("route loses a next hop: the other uplinks are even", worst <= evenOver(uplinks-1), fmt.Sprintf("worst ÷ mean <= %.2f", evenOver(uplinks-1)), fmt.Sprintf("%.3f", worst))
 	if err := s.route(ctx, hostB4, s.hops(false)); err != nil {
 		return err
 	}

@@ -20,6 +20,12 @@ const (
 	evenTime = 5 * time.Second
 )
 
+// evenOver is evenBar above the best that equal flows can do over so many uplinks.
+func evenOver(n int) float64 {
+	fullest := (flows + n - 1) / n
+	return evenBar * float64(fullest*n) / flows
+}
+
 // enable switches placement on.
 func (s *sonic) enable(ctx context.Context) error {
 	return s.set(ctx, "SLUICE_PLACEMENT", "global", "admin_state", "enabled", "moves", "any")

@@ -141,14 +141,14 @@ func (s *sonic) linkDown(ctx context.Context) error {
 	if err := s.route(ctx, hostB4, without(s.hops(false), i)); err != nil {
 		return err
 	}
-	if err := s.even(ctx, 1.1, others(i)...); err != nil {
+	if err := s.even(ctx, evenOver(uplinks-1), others(i)...); err != nil {
 		return err
 	}
 	worst, _, err := s.worst(ctx, 2*time.Second, others(i)...)
 	if err != nil {
 		return err
 	}
-	s.report.add("link down: the other uplinks are even", worst <= 1.1, "worst ÷ mean <= 1.10", fmt.Sprintf("%.3f", worst))
+	s.report.add("link down: the other uplinks are even", worst <= evenOver(uplinks-1), fmt.Sprintf("worst ÷ mean <= %.2f", evenOver(uplinks-1)), fmt.Sprintf("%.3f", worst))
 	s.report.equal("link down: no entry leads to the dead link", 0, s.asics.to(port))
 	return errors.Join(s.spine[i].Set(true), s.spine[i].Node.Do(func() error { return alive(s.spine[i], i+1) }), s.returned(ctx, i), s.even(ctx, 1.1))
 }

@@ -96,7 +96,7 @@ func killed(ctx context.Context, s *sonic) error {
 			return err
 		}
 		s.report.add("kill -9: the next process keeps the entries to live links", s.kept(toLive)*10 >= len(toLive)*8, fmt.Sprintf(">= 80 %% of %d", len(toLive)), s.kept(toLive))
-		if err := s.even(ctx, 1.1, others(dead)...); err != nil {
+		if err := s.even(ctx, evenOver(uplinks-1), others(dead)...); err != nil {
 			return err
 		}
 		return s.agree(ctx, "kill -9", "SLUICE_PLACE4")
