@@ -67,6 +67,9 @@ func calls(file string, from int64) (all []call, end int64, err error) {
 	return all, int64(len(data)), lines.Err()
 }
 
+// applyView is in the name of the call after which syncd has what orchagent made since its start.
+const applyView = "APPLY_VIEW"
+
 // rewritten counts rules that the first start of a view had, and that were created again after it:
 // the match and the target of both are the same.
 func rewritten(after []call) (n int) {
@@ -74,7 +77,7 @@ func rewritten(after []call) (n int) {
 	applied := false
 	for _, c := range after {
 		switch {
-		case c.operation == "a" && strings.Contains(c.object, "APPLY_VIEW"):
+		case c.operation == "a" && strings.Contains(c.object, applyView):
 			applied = true
 		case c.operation == "c" && c.kind == kindEntry:
 			sign := signature(c.fields)

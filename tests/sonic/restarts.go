@@ -208,28 +208,38 @@ func warm(ctx context.Context, s *sonic) error {
 		if _, err := s.within(ctx, "warm restart: rules are Active again", 30*time.Second, func() (bool, error) { return s.allActive(ctx) }); err != nil {
 			return err
 		}
+		var after []call
+		if err := must(ctx, "orchagent has switched syncd to its view", func() (applied bool, err error) {
+			after, _, err = calls(s.recording(), end)
+			return slices.ContainsFunc(after, func(c call) bool { return c.operation == "a" && strings.Contains(c.object, applyView) }), err
+		}); err != nil {
+			return err
+		}
 		if err := s.settled(ctx); err != nil {
 			return err
 		}
-		after, _, err := calls(s.recording(), end)
-		if err != nil {
+		if after, _, err = calls(s.recording(), end); err != nil {
 			return err
 		}
 		s.report.WarmRestart.Rewritten = rewritten(after)
 		s.report.equal("warm restart: rules that were in force and are written again", 0, rewritten(after))
 		restored := slices.ContainsFunc(after, func(c call) bool { return c.operation == "c" && c.kind == kindEntry })
 		s.report.add("warm restart: orchagent restored the rules itself", restored, "entries are created before APPLY_VIEW", restored)
-		now, err := s.hardwareIDs()
-		if err != nil {
+		if err := s.eventually(ctx, "warm restart: entries keep their objects in the ASIC", func() (string, error) {
+			now, err := s.hardwareIDs()
+			same := 0
+			for id := range before {
+				if now[id] {
+					same++
+				}
+			}
+			if same*10 >= len(before)*8 {
+				return "", err
+			}
+			return fmt.Sprintf("%d of %d are there", same, len(before)), err
+		}); err != nil {
 			return err
 		}
-		same := 0
-		for id := range before {
-			if now[id] {
-				same++
-			}
-		}
-		s.report.add("warm restart: entries keep their objects in the ASIC", same > 0 && same*10 >= len(before)*8, fmt.Sprintf(">= 80 %% of %d", len(before)), same)
 		if _, err := s.cli("STATE_DB", "DEL", "WARM_RESTART_ENABLE_TABLE|swss"); err != nil {
 			return err
 		}
