@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/flows/flow"
 )
@@ -64,10 +65,10 @@ type flowRecord struct {
 	Packets uint64 `json:"packets"`
 	// Bytes counts their octets.
 	Bytes uint64 `json:"bytes"`
-	// First is the time of the first packet.
-	First time.Time `json:"first"`
-	// Last is the time of the last packet.
-	Last time.Time `json:"last"`
+	// First is the earliest time of a packet; left out where no packet has one.
+	First time.Time `json:"first,omitzero"`
+	// Last is the latest one.
+	Last time.Time `json:"last,omitzero"`
 }
 
 // newFlowRecord returns a flow for output. qp is its source queue pair, and from the way
@@ -76,7 +77,7 @@ type flowRecord struct {
 func newFlowRecord(f *flow.Flow, qp uint32, from flow.Provenance) flowRecord {
 	r := flowRecord{
 		Src: f.SrcAddr(), Dst: f.DstAddr(), Sport: f.SrcPort, FlowLabel: f.FlowLabel, PKey: f.PKey, DstQP: f.DestQP,
-		Packets: f.Packets, Bytes: f.Bytes, First: time.Unix(0, f.First).UTC(), Last: time.Unix(0, f.Last).UTC(),
+		Packets: f.Packets, Bytes: f.Bytes, First: timeOf(f.First), Last: timeOf(f.Last),
 	}
 	if src, dst := f.SessionSrc(), f.SessionDst(); src != r.Src || dst != r.Dst {
 		r.Session = &session{src, dst}
@@ -113,7 +114,7 @@ func (l *flowList) add(f *flow.Flow, qp uint32, from flow.Provenance) {
 
 // String counts the flows.
 func (l *flowList) String() string {
-	text := plural(len(l.records), "flow")
+	text := kit.Plural(len(l.records), "flow")
 	if l.more > 0 {
 		text += fmt.Sprintf(", and %d more of %d packets, which are not shown", l.more, l.packets)
 	}
@@ -148,7 +149,7 @@ func decodeFlows(cmd *cobra.Command, name string, format output.Format, icrc boo
 	if printErr := printFlows(cmd, list.records, format); err == nil {
 		err = printErr
 	}
-	if err = interrupted(cmd, err); !summed(err) {
+	if err = kit.Interrupted(cmd, err); !summed(err) {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, &list)
@@ -176,7 +177,7 @@ func printFlows(cmd *cobra.Command, records []flowRecord, format output.Format) 
 	rows := flowColumns.Table(out, format.Style(cmd.OutOrStdout()))
 	for _, r := range records {
 		rows.Row(r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport), labelText(r.Src, r.FlowLabel), fmt.Sprintf("%#04x", r.PKey), qpText(r.DstQP),
-			srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.Packets), fmt.Sprint(r.Bytes), fmt.Sprintf("%.6f", r.Last.Sub(r.First).Seconds()))
+			srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.Packets), fmt.Sprint(r.Bytes), secondsAfter(r.First, r.Last))
 	}
 	if err := rows.End(); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/socket"
 )
 
@@ -24,15 +25,12 @@ type liveFrames struct {
 // than RoCEv2.
 var linkTypes = map[socket.Kind]layers.LinkType{socket.Other: layers.LinkTypeNull, socket.Ethernet: layers.LinkTypeEthernet, socket.IP: layers.LinkTypeRaw}
 
-// anyDevice is the name for all devices.
-const anyDevice = "any"
-
 // openLive opens devices for reading frames; a list with "any" means all devices. It
 // takes CAP_NET_RAW.
 func openLive(ctx context.Context, devices []string, groups ...[6]byte) (*liveFrames, error) {
 	named := devices
 	for _, d := range devices {
-		if d == anyDevice {
+		if d == kit.AnyDevice {
 			named = nil
 		}
 	}
@@ -52,7 +50,7 @@ func (l *liveFrames) Next() (*capture.Frame, error) {
 	f := &l.frame
 	f.Number++
 	f.Data, f.Time, f.Link = got.Data, got.Time, linkTypes[got.Kind]
-	f.Info.Timestamp, f.Info.CaptureLength, f.Info.Length, f.Info.InterfaceIndex = got.Time, len(got.Data), got.Length, got.Index
+	f.Info.CaptureLength, f.Info.Length, f.Info.InterfaceIndex = len(got.Data), got.Length, got.Index
 	f.In, f.Out = got.Device, ""
 	if got.Outgoing {
 		f.In, f.Out = "", got.Device

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/wire/roce"
 )
@@ -154,7 +155,7 @@ func (s *scan) parse(f *capture.Frame, p *roce.Packet) error {
 type burst struct {
 	n       int
 	packets [flow.MaxBurst]roce.Packet
-	times   [flow.MaxBurst]int64  // ns
+	times   [flow.MaxBurst]int64  // ns, or flow.NoTime
 	points  [flow.MaxBurst]uint32 // where they passed
 }
 
@@ -188,7 +189,7 @@ func scanBursts(cmd *cobra.Command, r frameSource, icrc bool, keep func(p *roce.
 			if s.ICRC != nil {
 				s.ICRC.add(p)
 			}
-			b.times[b.n], b.points[b.n] = f.Time.UnixNano(), f.Point()
+			b.times[b.n], b.points[b.n] = f.Nanos(), f.Point()
 			b.n++
 		}
 	}
@@ -203,7 +204,7 @@ func (s scan) String() string {
 		malformed += n
 		reasons = append(reasons, fmt.Sprintf("%s: %d", reason, n))
 	}
-	text := fmt.Sprintf("%s: %d RoCEv2", plural(s.Packets, "packet"), s.RoCE)
+	text := fmt.Sprintf("%s: %d RoCEv2", kit.Plural(s.Packets, "packet"), s.RoCE)
 	if s.Tunnelled > 0 {
 		text += fmt.Sprintf(" (%d in tunnels)", s.Tunnelled)
 	}

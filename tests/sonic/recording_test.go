@@ -111,19 +111,3 @@ func make1(t *testing.T, file, text string) {
 		t.Fatal(err)
 	}
 }
-
-func TestReportIncludesChecksOfTheSameRelease(t *testing.T) {
-	r := &report{Release: "202505", Programs: []string{"syncd"}}
-	file := filepath.Join(t.TempDir(), "utilities.json")
-	if err := r.include(file); err != nil || len(r.Checks) != 0 {
-		t.Errorf("without a file: %v, %v", r.Checks, err)
-	}
-	make1(t, file, `{"release": "202505", "programs": ["config"], "checks": [{"name": "a", "ok": false}]}`)
-	if err := r.include(file); err != nil || r.failed() != 1 || !cmp.Equal(r.Programs, []string{"config", "syncd"}) {
-		t.Errorf("%+v, %v", r, err)
-	}
-	r.Release = "202605"
-	if err := r.include(file); err == nil {
-		t.Error("a report of another release is taken")
-	}
-}

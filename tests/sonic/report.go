@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -75,29 +74,6 @@ func (r *report) failed() (n int) {
 		}
 	}
 	return n
-}
-
-// include adds the programs and checks of another command with the same release, if its report is there.
-func (r *report) include(file string) error {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var other report
-	if err := json.Unmarshal(data, &other); err != nil {
-		return fmt.Errorf("read %s: %w", file, err)
-	}
-	if other.Release != r.Release {
-		return fmt.Errorf("%s is of release %q, and this report of %q: remove it", file, other.Release, r.Release)
-	}
-	for _, p := range other.Programs {
-		r.ran(p)
-	}
-	r.Checks = append(r.Checks, other.Checks...)
-	return nil
 }
 
 func (r *report) write(file string) error {
