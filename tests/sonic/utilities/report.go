@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// A report is what the run showed, in the form of tests/sonic.
+type report struct {
+	Release  string   `json:"release"`  // of SONiC, by /etc/sonic/sonic_version.yml
+	Programs []string `json:"programs"` // of SONiC that ran
+	Checks   []check  `json:"checks"`
+}
+
+// A check is one comparison, as texts that people read.
+type check struct {
+	Name     string `json:"name"`
+	OK       bool   `json:"ok"`
+	Expected string `json:"expected"`
+	Got      string `json:"got"`
+}
+
+// judge adds a check that got is what was expected.
+func (r *report) judge(name string, expected, got any) {
+	c := check{Name: name, Expected: fmt.Sprint(expected), Got: fmt.Sprint(got)}
+	c.OK = c.Expected == c.Got
+	r.add(c)
+}
+
+// has adds a check that a text has a part. Got is the text's last lines, or the part.
+func (r *report) has(name, part, text string) {
+	c := check{Name: name, OK: strings.Contains(text, part), Expected: part, Got: part}
+	if !c.OK {
+		c.Got = tail(text, 5)
+	}
+	r.add(c)
+}
+
+// holds adds a check of a bar, which got is beside.
+func (r *report) holds(name string, ok bool, bar string, got any) {
+	r.add(check{Name: name, OK: ok, Expected: bar, Got: fmt.Sprint(got)})
+}
+
+func (r *report) add(c check) {
+	verdict := "ok    "
+	if !c.OK {
+		verdict = "FAILED"
+	}
+	fmt.Printf("  %s  %s: expected %s, got %s\n", verdict, c.Name, c.Expected, c.Got)
+	r.Checks = append(r.Checks, c)
+}
+
+// failed returns the number of failed checks.
+func (r *report) failed() (n int) {
+	for _, c := range r.Checks {
+		if !c.OK {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *report) write(file string) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(r); err != nil {
+		return err
+	}
+	return os.WriteFile(file, b.Bytes(), 0o666)
+}
+
+// tail returns the last lines of a text.
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
