@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,7 +61,9 @@ func (m *machine) packageLife(ctx context.Context) error {
 
 // installed judges the installation of the older version.
 func (m *machine) installed(ctx context.Context, before tree) error {
-	m.runs(ctx, "install: from a tarball", manager, "install", "-y", "--from-tarball", "/tmp/older.tar")
+	if res := m.runs(ctx, "install: from a tarball", manager, "install", "-y", "--from-tarball", "/tmp/older.tar"); res.code != 0 {
+		return errors.New(tail(res.output, 20))
+	}
 	m.listed(ctx, "install: the list has it", older+" Installed")
 	after, err := snapshot()
 	if err != nil {

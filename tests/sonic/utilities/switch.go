@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +40,9 @@ func inside(ctx context.Context, r request) (err error) {
 		return err
 	}
 	defer m.redis.Stop()
-	m.Release, m.Programs = release(), []string{}
+	if m.Release, err = release(); err != nil {
+		return err
+	}
 	var failed error
 	for _, s := range r.wanted() {
 		began := time.Now()
@@ -132,18 +135,20 @@ func (m *machine) refuses(ctx context.Context, check, part string, name string, 
 	return res
 }
 
-// release returns SONiC's release.
-func release() string {
-	text, err := os.ReadFile("/etc/sonic/sonic_version.yml")
+var releaseName = regexp.MustCompile(`build_version:.*?(20[0-9]{4}|master)`)
+
+// release returns SONiC's release, such as 202505.
+func release() (string, error) {
+	const file = "/etc/sonic/sonic_version.yml"
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return ""
+		return "", err
 	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "build_version:"); ok {
-			return strings.Trim(strings.TrimSpace(value), `'"`)
-		}
+	of := releaseName.FindSubmatch(text)
+	if of == nil {
+		return "", fmt.Errorf("%s: build_version has no release, such as 202505", file)
 	}
-	return ""
+	return string(of[1]), nil
 }
 
 func writeJSON(file string, value any) error {
