@@ -17,7 +17,7 @@ with open(file, encoding='utf-8') as f:
     config = json.load(f)
 sy = sonic_yang.SonicYang(folder, print_log_enabled=False)
 sy.loadYangModel()
-print(json.dumps({table: entry['module'] for table, entry in sy.confDbYangMap.items()}))
+print(json.dumps({table: entry.get('module') for table, entry in sy.confDbYangMap.items()}))
 try:
     sy.loadData(config)
     print(json.dumps(sorted(sy.tablesWithOutYang)))

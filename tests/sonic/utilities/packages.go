@@ -47,13 +47,16 @@ func (m *machine) packageLife(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := m.overInvalidRows(ctx, before); err != nil {
+		return err
+	}
 	if err := m.installed(ctx, before); err != nil {
 		return err
 	}
 	if err := m.upgraded(ctx, version); err != nil {
 		return err
 	}
-	if err := m.upgradeRefused(ctx, version); err != nil {
+	if err := m.upgradeOverInvalidRow(ctx); err != nil {
 		return err
 	}
 	return m.uninstalled(ctx, before)
@@ -94,8 +97,8 @@ func (m *machine) installed(ctx context.Context, before tree) error {
 	}
 	m.judge("install: the feature is off", "state=disabled", word(is["FEATURE|sluice"], "state="))
 	m.judge("install: the feature is one per ASIC", "has_per_asic_scope=True", word(is["FEATURE|sluice"], "has_per_asic_scope="))
-	m.judge("install: rows of init-cfg", "2 rows SLUICE_FLOW_LABEL|global admin_state=disabled; SLUICE|global admin_state=enabled", is.ours())
-	m.judge("install: SONiC's rows are as they were", "", is.minus(sonic().flat().plusAll(is.ours(), is.of("FEATURE|sluice"), is.of("AUTO_TECHSUPPORT_FEATURE|sluice"))))
+	m.judge("install: no row of Sluice: all is off", "0 rows ", is.ours())
+	m.judge("install: SONiC's rows are as they were", "", is.minus(sonic().flat().plusAll(is.of("FEATURE|sluice"), is.of("AUTO_TECHSUPPORT_FEATURE|sluice"))))
 	var initial map[string]map[string]any
 	if text, err := os.ReadFile(initCfg); err != nil || json.Unmarshal(text, &initial) != nil {
 		return fmt.Errorf("%s: %v", initCfg, err)
@@ -133,12 +136,30 @@ func (m *machine) upgraded(ctx context.Context, version string) error {
 	return m.same(ctx, "downgrade: every row is as it was", was)
 }
 
-// upgradeRefused judges an upgrade that a row of CONFIG_DB forbids.
-func (m *machine) upgradeRefused(ctx context.Context, version string) error {
-	was, err := snapshot()
+// refused is a row that SONiC's YANG refuses, and orchagent takes: a rule that copies.
+var refused = tables{"ACL_RULE": {"DATAACL|RULE_2": {"PRIORITY": "9998", "PACKET_ACTION": "COPY", "SRC_IP": "10.8.0.0/16"}}}
+
+// overInvalidRows judges an installation over rows that SONiC's YANG refuses, and its removal.
+func (m *machine) overInvalidRows(ctx context.Context, before tree) error {
+	if err := m.begin(ctx, sonic().plus(refused)); err != nil {
+		return err
+	}
+	verdict, err := m.load(ctx, sonic().plus(refused))
 	if err != nil {
 		return err
 	}
+	m.holds("install: SONiC's YANG refuses a rule that copies", verdict.verdict != "valid", "not valid", verdict.verdict)
+	m.runs(ctx, "install: over a CONFIG_DB with it", manager, "install", "-y", "--from-tarball", "/tmp/older.tar")
+	m.listed(ctx, "install: the list has it over such a row", older+" Installed")
+	m.runs(ctx, "install: remove it", manager, "uninstall", "-y", "sluice")
+	if err := m.same(ctx, "install: the rows stay", sonic().plus(refused).flat()); err != nil {
+		return err
+	}
+	return m.begin(ctx, sonic())
+}
+
+// upgradeOverInvalidRow judges an upgrade over a row of Sluice that is not valid.
+func (m *machine) upgradeOverInvalidRow(ctx context.Context) error {
 	bad := rows.Row{Table: "SLUICE_PORT", Key: "Ethernet0", Fields: map[string]string{"role": "magic"}}
 	good, err := m.config.Get(ctx, rows.Row{Table: bad.Table, Key: bad.Key})
 	if err != nil || len(good) != 1 {
@@ -147,23 +168,14 @@ func (m *machine) upgradeRefused(ctx context.Context, version string) error {
 	if err := m.config.Write(ctx, sonicdb.Change{Row: bad}); err != nil {
 		return err
 	}
-	m.refuses(ctx, "upgrade: a row that is not valid forbids it", "magic", manager, "install", "-y", "--from-tarball", "/tmp/newer.tar")
-	if err := m.config.Write(ctx, sonicdb.Change{Row: good[0]}); err != nil {
-		return err
-	}
-	m.listed(ctx, "upgrade: a refused one keeps the version", version+" Installed")
+	m.runs(ctx, "upgrade: over a row that is not valid", manager, "install", "-y", "--from-tarball", "/tmp/newer.tar")
+	m.listed(ctx, "upgrade: the list has the later version", newer+" Installed")
 	is, err := snapshot()
 	if err != nil {
 		return err
 	}
-	m.judge("upgrade: a refused one keeps the files", "", is.since(was))
-	m.runs(ctx, "upgrade: the next one succeeds", manager, "install", "-y", "--from-tarball", "/tmp/newer.tar")
-	is, err = snapshot()
-	if err != nil {
-		return err
-	}
-	m.judge("upgrade: all files are there again", "", missing(packageFiles, is))
-	return nil
+	m.judge("upgrade: the unit and all other files are there", "", missing(packageFiles, is))
+	return m.config.Write(ctx, sonicdb.Change{Row: good[0]})
 }
 
 // uninstalled judges the removal of the package.
