@@ -71,7 +71,7 @@ build: ## build the programs and libsoftsai.so into bin/
 	make -s -C sai-shim/softsai
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
-deb: build ## build the Debian package build/release/sluice_VERSION_ARCH.deb
+deb: build ## build the Debian packages sluice and sluice-lab into build/release/
 	debian/build.sh build/release
 
 PREFIX  ?= /usr/local
@@ -232,19 +232,19 @@ kernels: build ## run the software switch's tests and each feature with the kern
 
 # The demo says first that the kernel is too old: the build after it takes minutes.
 SHOWN      := spread,placement,stock,hold,wan
-DEMO_CHECK := go run -trimpath -buildvcs=false ./orchagent-ext/cmd/sluice demo --check --scenario $(SHOWN) 2>&1 | sed '/^exit status/d'
+DEMO_CHECK := go run -trimpath -buildvcs=false ./orchagent-ext/cmd/sluice-lab demo --check --scenario $(SHOWN) 2>&1 | sed '/^exit status/d'
 
 demo: ## show in network namespaces, as root: even uplinks, placed labels, flows redirected on an ASIC, one flow held, senders advised (some 2 minutes)
 	@$(DEMO_CHECK)
 	make -s build
 	make -s deps DEPS='redis-server iproute2'
-	bin/sluice demo --scenario $(SHOWN)
+	bin/sluice-lab demo --scenario $(SHOWN)
 
 demo-full: ## all scenarios of the demo, as root: medians of 3 runs, a thousand events (some 10 minutes)
 	@$(DEMO_CHECK)
 	make -s build
 	make -s deps DEPS='redis-server iproute2'
-	bin/sluice demo --full --scenario $(SHOWN),wan-stock
+	bin/sluice-lab demo --full --scenario $(SHOWN),wan-stock
 
 lab: build ## start the fabric of lab/sluice.clab.yml in network namespaces, as root: 2 spines, 4 leaves, 8 hosts
 	@make -s deps DEPS='redis-server iproute2 openssl'

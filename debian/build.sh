@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the Debian package from what `make build` has put into bin/, or `make arm64` into
-# bin/arm64/: FOLDER/sluice_VERSION_ARCH.deb. Equal input gives an equal package. Its
-# maintainer is who builds it: DEBFULLNAME and DEBEMAIL, else the author of the last commit.
+# Makes the Debian packages from what `make build` has put into bin/, or `make arm64` into
+# bin/arm64/: FOLDER/sluice_VERSION_ARCH.deb and
+# FOLDER/sluice-lab_VERSION_ARCH.deb. Equal input gives equal packages. Their
+# maintainer is who builds them: DEBFULLNAME and DEBEMAIL, else the author of the last commit.
 #
 #   build.sh FOLDER [ARCH]
 set -eu -o pipefail
@@ -27,51 +28,74 @@ maintainer=${maintainer:-$author}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-root=$work/root
-doc=$root/usr/share/doc/sluice
-mkdir -p "$root/DEBIAN" "$doc"
 
-UNITS=/lib/systemd/system release/install.sh /usr "$root" "$bin" "$strip"
-
-# The licenses of Go and of the modules that the programs contain.
-go version -m "$bin/sluice" "$bin/sluiced" "$bin/sluice-gnmi" | awk '$1 == "dep" { print $2 }' | sort -u | xargs go list -m -f '{{.Path}} {{.Dir}}' | while read -r module folder; do
-	found=
-	for file in "$folder"/LICENSE* "$folder"/NOTICE* "$folder"/COPYING*; do
-		[ -f "$file" ] || continue
-		found=yes
-		printf '==== %s %s\n\n' "$module" "${file##*/}"
-		cat "$file"
-		echo
-	done
-	[ -n "$found" ] || { echo "build.sh: module $module has no license" >&2; exit 1; }
-done >"$work/modules"
-{ printf '==== Go\n\n'; cat "$(go env GOROOT)/LICENSE"; } >>"$work/modules"
-install -D -m 644 "$work/modules" "$doc/modules"
-install -m 644 debian/copyright "$doc"
-install -m 644 CHANGELOG.md "$doc"
-cat >"$doc/changelog" <<END
-sluice ($version) unstable; urgency=medium
+# documents adds what a package says of itself: licenses of Go and of the modules that its
+# programs contain, copyright, changelogs.
+documents() { # PACKAGE PROGRAM...
+	local package=$1 doc=$work/$1/usr/share/doc/$1 module folder file found
+	shift
+	mkdir -p "$doc"
+	go version -m "${@/#/$bin/}" | awk '$1 == "dep" { print $2 }' | sort -u | xargs go list -m -f '{{.Path}} {{.Dir}}' | while read -r module folder; do
+		found=
+		for file in "$folder"/LICENSE* "$folder"/NOTICE* "$folder"/COPYING*; do
+			[ -f "$file" ] || continue
+			found=yes
+			printf '==== %s %s\n\n' "$module" "${file##*/}"
+			cat "$file"
+			echo
+		done
+		[ -n "$found" ] || { echo "build.sh: module $module has no license" >&2; exit 1; }
+	done >"$doc/modules"
+	{ printf '==== Go\n\n'; cat "$(go env GOROOT)/LICENSE"; } >>"$doc/modules"
+	install -m 644 debian/copyright CHANGELOG.md "$doc"
+	cat >"$doc/changelog" <<END
+$package ($version) unstable; urgency=medium
 
   * Version $version: see CHANGELOG.md.gz.
 
  -- $maintainer  $(date -u -R -d "@$SOURCE_DATE_EPOCH")
 END
-gzip -9n "$doc"/{modules,CHANGELOG.md,changelog} "$root"/usr/share/man/man?/*
+	gzip -9n "$doc"/{modules,CHANGELOG.md,changelog} "$work/$package"/usr/share/man/man?/*
+}
 
+# libc prints the release of libc that ELF files need.
+libc() { # FILE...
+	readelf -W --dyn-syms "$@" | grep -o 'GLIBC_2\.[0-9]*' | sort -Vu | tail -n 1 | sed 's/GLIBC_//'
+}
+
+# seal makes the package. Standard input has its relations, section and description.
+seal() { # PACKAGE
+	local root=$work/$1
+	mkdir -p "$root/DEBIAN"
+	{
+		cat <<END
+Package: $1
+Version: $version
+Architecture: $arch
+Maintainer: $maintainer
+Installed-Size: $(du -k -s --apparent-size --exclude=DEBIAN "$root" | cut -f 1)
+END
+		cat
+	} >"$root/DEBIAN/control"
+	(cd "$root" && find . -path ./DEBIAN -prune -o -path ./etc -prune -o -type f -printf '%P\n' | LC_ALL=C sort | xargs md5sum) >"$root/DEBIAN/md5sums"
+	dpkg-deb --build --root-owner-group -Zgzip "$root" "$out/$1_${version}_$arch.deb" >/dev/null
+	echo "$out/$1_${version}_$arch.deb"
+}
+
+root=$work/sluice
+UNITS=/lib/systemd/system release/install.sh /usr "$root" "$bin" "$strip"
+documents sluice sluice sluiced sluice-gnmi
+mkdir -p "$root/DEBIAN"
+(cd "$root" && find etc -type f | sort | sed 's#^#/#') >"$root/DEBIAN/conffiles"
+install -m 755 debian/postinst debian/prerm debian/postrm "$root/DEBIAN"
 # What libsoftsai.so needs besides libc, and the libc that all need.
 libraries=$(readelf -d "$bin/libsoftsai.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v '^libc\.so' | while read -r soname; do
 	dpkg-query -S "*/$soname" | sed 's/:.*//;q'
 done | sort -u | sed 's/$/, /' | tr -d '\n')
-libc=$(readelf -W --dyn-syms "$root"/usr/bin/* "$root/usr/lib/sluice/libsoftsai.so" | grep -o 'GLIBC_2\.[0-9]*' | sort -Vu | tail -n 1)
+libc=$(libc "$root"/usr/bin/* "$root/usr/lib/sluice/libsoftsai.so")
 [ -n "$libraries" ] && [ -n "$libc" ]
-
-cat >"$root/DEBIAN/control" <<END
-Package: sluice
-Version: $version
-Architecture: $arch
-Maintainer: $maintainer
-Installed-Size: $(du -k -s --apparent-size "$root" | cut -f 1)
-Depends: ${libraries}libc6 (>= ${libc#GLIBC_}), redis-server, adduser
+seal sluice <<END
+Depends: ${libraries}libc6 (>= $libc), redis-server, adduser
 Section: net
 Priority: optional
 Description: control of single RDMA (RoCEv2) flows
@@ -83,9 +107,15 @@ Description: control of single RDMA (RoCEv2) flows
  The package has the daemon sluiced, the gNMI server sluice-gnmi, the tool
  sluice, and a SAI library that makes the Linux kernel the switch.
 END
-(cd "$root" && find etc -type f | sort | sed 's#^#/#') >"$root/DEBIAN/conffiles"
-install -m 755 debian/postinst debian/prerm debian/postrm "$root/DEBIAN"
-(cd "$root" && find . -path ./DEBIAN -prune -o -path ./etc -prune -o -type f -printf '%P\n' | LC_ALL=C sort | xargs md5sum) >"$root/DEBIAN/md5sums"
 
-dpkg-deb --build --root-owner-group -Zgzip "$root" "$out/sluice_${version}_$arch.deb" >/dev/null
-echo "$out/sluice_${version}_$arch.deb"
+PART=lab release/install.sh /usr "$work/sluice-lab" "$bin" "$strip"
+documents sluice-lab sluice-lab
+seal sluice-lab <<END
+Depends: sluice (= $version), iproute2
+Section: net
+Priority: optional
+Description: laboratory for Sluice: demo, traffic, messages
+ The tool sluice-lab runs the demo of Sluice in network namespaces, generates
+ and verifies RDMA (RoCEv2) traffic, and sends notifications about congestion
+ of any content. It is for test machines: no switch in operation needs it.
+END

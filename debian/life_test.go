@@ -32,7 +32,7 @@ state() { redis-cli -s /run/sluice-redis/redis.sock -n 6 HGET 'SLUICE_STATE|glob
 await() { for try in $(seq 600); do [ "$(state $1)" != "$2" ] || return 0; sleep 0.1; done; tail /tmp/unit-*.log; echo "$1 is $(state $1), not $2"; exit 1; }
 # labelled sends packets of 4 queue pairs from host 1 to host 2, and asks what arrives.
 labelled() {
-	sluice gen --live host1 --from 2001:db8:1::2 --to 2001:db8:2::2 --next-hop-mac $(mac eth1) --qps 4 --rate 1 --for 10m >/tmp/sent 2>&1 &
+	sluice-lab gen --live host1 --from 2001:db8:1::2 --to 2001:db8:2::2 --next-hop-mac $(mac eth1) --qps 4 --rate 1 --for 10m >/tmp/sent 2>&1 &
 	sender=$!
 	sluice observe --dev host2 --json --count 4 --for 2m >/tmp/seen 2>/tmp/observed || :
 	kill $sender

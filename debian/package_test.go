@@ -8,14 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// built makes the package in a folder of the test's own, and returns its path.
+// built makes the packages in a folder of the test's own, and returns the path of sluice.
 func built(t *testing.T) string {
 	t.Helper()
-	for _, file := range []string{"sluice", "sluiced", "sluice-gnmi", "libsoftsai.so"} {
+	for _, file := range []string{"sluice", "sluice-lab", "sluiced", "sluice-gnmi", "libsoftsai.so"} {
 		if _, err := os.Stat("../bin/" + file); err != nil {
 			t.Skipf("needs what make build makes: %v", err)
 		}
@@ -26,14 +27,12 @@ func built(t *testing.T) string {
 	dir := t.TempDir()
 	run(t, "./build.sh", dir)
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("build.sh made %q, %v; want one file", files, err)
+	rest := "_" + version(t) + "_" + run(t, "dpkg", "--print-architecture") + ".deb"
+	sluice := filepath.Join(dir, "sluice"+rest)
+	if want := []string{filepath.Join(dir, "sluice-lab"+rest), sluice}; err != nil || !slices.Equal(files, want) {
+		t.Fatalf("build.sh made %q, %v; want %q", files, err, want)
 	}
-	name := "sluice_" + version(t) + "_" + run(t, "dpkg", "--print-architecture") + ".deb"
-	if filepath.Base(files[0]) != name {
-		t.Errorf("build.sh made %s, want %s", filepath.Base(files[0]), name)
-	}
-	return files[0]
+	return sluice
 }
 
 func version(t *testing.T) string {
@@ -96,12 +95,36 @@ func TestPackageHasWhatItInstalls(t *testing.T) {
 	for _, model := range []string{"sonic-sluice.yang", "sonic-sluice-state.yang"} {
 		run(t, "cmp", "../yang/"+model, filepath.Join(root, "usr/share/sluice/yang", model))
 	}
-	checkSums(t, root)
+	checkSums(t, root, 30)
 	checkManual(t, root)
+	checkLab(t, root, strings.Replace(deb, "/sluice_", "/sluice-lab_", 1))
+}
+
+// checkLab: the package of the laboratory has its program, and no file of the other package; that
+// has no generator of traffic or messages.
+func checkLab(t *testing.T, sluice, deb string) {
+	t.Helper()
+	root := t.TempDir()
+	run(t, "dpkg-deb", "--raw-extract", deb, root)
+	if control := run(t, "cat", filepath.Join(root, "DEBIAN/control")); !strings.Contains(control, "Package: sluice-lab\n") || !strings.Contains(control, "\nDepends: sluice (= "+version(t)+"), ") {
+		t.Error(control)
+	}
+	if said := run(t, filepath.Join(root, "usr/bin/sluice-lab"), "--version"); !strings.HasPrefix(said, "sluice-lab version "+version(t)) {
+		t.Error(said)
+	}
+	for _, name := range []string{"usr/bin/sluice-lab", "usr/share/man/man1/sluice-lab-gen.1.gz", "usr/share/man/man1/sluice-lab-send-pfcm.1.gz", "usr/share/bash-completion/completions/sluice-lab"} {
+		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Join(sluice, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the package sluice has %s: %v", name, err)
+		}
+	}
+	checkSums(t, root, 10)
 }
 
 // checkSums: md5sums has all files but the conffiles, and they agree.
-func checkSums(t *testing.T, root string) {
+func checkSums(t *testing.T, root string, least int) {
 	t.Helper()
 	sums, err := os.ReadFile(filepath.Join(root, "DEBIAN/md5sums"))
 	if err != nil {
@@ -117,7 +140,7 @@ func checkSums(t *testing.T, root string) {
 		}
 		return err
 	})
-	if err != nil || count < 30 {
+	if err != nil || count < least {
 		t.Errorf("%d files in /usr, %v", count, err)
 	}
 	run(t, "sh", "-c", `cd "$1" && md5sum --quiet -c DEBIAN/md5sums`, "sh", root)
@@ -128,11 +151,11 @@ func checkManual(t *testing.T, root string) {
 	t.Helper()
 	pages := filepath.Join(root, "usr/share/man")
 	for page, flags := range map[string][]string{
-		"man8/sluiced.8":         longFlags(t, "sluiced"),
-		"man8/sluice-gnmi.8":     longFlags(t, "sluice-gnmi"),
-		"man1/sluice-decode.1":   {"json", "flows"},
-		"man1/sluice-top.1":      {"once", "db-config"},
-		"man1/sluice-send-cnp.1": {"dev"},
+		"man8/sluiced.8":       longFlags(t, "sluiced"),
+		"man8/sluice-gnmi.8":   longFlags(t, "sluice-gnmi"),
+		"man1/sluice-decode.1": {"json", "flows"},
+		"man1/sluice-top.1":    {"once", "db-config"},
+		"man1/sluice-listen.1": {"dev"},
 	} {
 		text := strings.ReplaceAll(run(t, "gzip", "-cd", filepath.Join(pages, page+".gz")), `\-`, "-")
 		for _, flag := range flags {

@@ -174,7 +174,7 @@ func (l *lab) traffic(t *testing.T, from, to string) (right, other int) {
 	arrived := map[uint32]bool{} // queue pairs
 	var p roce.Packet
 	for deadline, seen := time.Now().Add(patience), 0; len(arrived) < pairs; {
-		l.in(t, from, filepath.Join(l.bin, "sluice"), "gen", "--live", "eth1", "--to", address.String(), "--qps", strconv.Itoa(pairs), "--rate", "1", "--for", "200ms")
+		l.in(t, from, filepath.Join(l.bin, "sluice-lab"), "gen", "--live", "eth1", "--to", address.String(), "--qps", strconv.Itoa(pairs), "--rate", "1", "--for", "200ms")
 		frames := c.Frames()
 		for _, f := range frames[seen:] {
 			if p.Parse(f.Data, len(f.Data)) != nil {

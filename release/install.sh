@@ -6,7 +6,8 @@
 #
 #   install.sh PREFIX DESTDIR [BIN STRIP]
 #
-# BIN has the programs to install and STRIP strips them; bin/ is always of this machine.
+# BIN has the programs to install and STRIP strips them; bin/ is always of this machine. With
+# PART=lab in its environment it installs the laboratory, sluice-lab, alone.
 set -eu -o pipefail
 umask 022
 [ $# = 2 ] || [ $# = 4 ] || { sed -n 's/^#   //p' "$0" >&2; exit 2; }
@@ -19,24 +20,34 @@ version=$(cat VERSION)
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)}
 export SOURCE_DATE_EPOCH
 date=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%d)
-for file in sluice sluiced sluice-gnmi libsoftsai.so; do
+if [ "${PART:-}" = lab ]; then
+	tools=sluice-lab programs=sluice-lab
+else
+	tools=sluice programs='sluice sluiced sluice-gnmi'
+fi
+for file in $programs libsoftsai.so; do
 	[ -e "$bin/$file" ] || { echo "install.sh: $bin has no $file: make build" >&2; exit 1; }
 done
+for program in $programs; do
+	install -D -s --strip-program="$strip" -m 755 -t "$to/bin" "$bin/$program"
+done
 
-install -D -s --strip-program="$strip" -m 755 -t "$to/bin" "$bin/sluice" "$bin/sluiced" "$bin/sluice-gnmi"
-install -D -s --strip-program="$strip" -m 644 -t "$to/lib/sluice" "$bin/libsoftsai.so"
-install -D -m 644 -t "$to/share/sluice/yang" yang/*.yang
-
+# The manual page of each command comes from the program's own list of flags.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$here/sluice" completion bash >"$work/bash"
-"$here/sluice" completion zsh >"$work/zsh"
-install -D -m 644 "$work/bash" "$to/share/bash-completion/completions/sluice"
-install -D -m 644 "$work/zsh" "$to/share/zsh/vendor-completions/_sluice"
+mkdir -p "$to/share/man/man1"
+for tool in $tools; do
+	"$here/$tool" completion bash >"$work/bash"
+	"$here/$tool" completion zsh >"$work/zsh"
+	install -D -m 644 "$work/bash" "$to/share/bash-completion/completions/$tool"
+	install -D -m 644 "$work/zsh" "$to/share/zsh/vendor-completions/_$tool"
+	go run -trimpath -buildvcs=false -tags manual -ldflags "-X main.version=$version" "./orchagent-ext/cmd/$tool" "$to/share/man/man1"
+done
+[ "${PART:-}" != lab ] || exit 0
 
-# Each manual page comes from the program's own list of flags.
-mkdir -p "$to"/share/man/man{1,8}
-go run -trimpath -buildvcs=false -tags manual -ldflags "-X main.version=$version" ./orchagent-ext/cmd/sluice "$to/share/man/man1"
+install -D -s --strip-program="$strip" -m 644 -t "$to/lib/sluice" "$bin/libsoftsai.so"
+install -D -m 644 -t "$to/share/sluice/yang" yang/*.yang
+mkdir -p "$to/share/man/man8"
 for daemon in sluiced sluice-gnmi; do
 	env -i "$here/$daemon" --help 2>&1 | go run -buildvcs=false ./debian/internal/manual "$daemon" "$version" "$date" >"$to/share/man/man8/$daemon.8"
 done

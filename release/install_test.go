@@ -73,7 +73,7 @@ func TestReleaseIsWhole(t *testing.T) {
 	version := strings.TrimSpace(read(t, "../VERSION"))
 	run(t, "sh", "-c", "cd "+folder+" && sha256sum --quiet --strict -c SHA256SUMS")
 	sums := read(t, folder+"SHA256SUMS")
-	for _, file := range []string{"sluice_VERSION_amd64.deb", "sluice_VERSION_arm64.deb", "docker-sluice_VERSION_amd64.tar.gz", "sluice-yang_VERSION.tar.gz", "sluice_VERSION.cdx.json"} {
+	for _, file := range []string{"sluice_VERSION_amd64.deb", "sluice_VERSION_arm64.deb", "sluice-lab_VERSION_amd64.deb", "sluice-lab_VERSION_arm64.deb", "docker-sluice_VERSION_amd64.tar.gz", "sluice-yang_VERSION.tar.gz", "sluice_VERSION.cdx.json"} {
 		if file = strings.ReplaceAll(file, "VERSION", version); !strings.Contains(sums, "  "+file+"\n") {
 			t.Errorf("there is no %s", file)
 		}

@@ -23,8 +23,8 @@ install -m 644 "$image" "$out/docker-sluice_${version}_$host.tar.gz"
 epoch=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)
 tar --sort=name --owner=0 --group=0 --numeric-owner --mode=644 --mtime="@$epoch" -cf - yang/*.yang | gzip -9n >"$out/sluice-yang_$version.tar.gz"
 go tool -modfile=tools/go.mod go-licenses report --template release/licenses.tpl \
-	./orchagent-ext/cmd/sluice ./orchagent-ext/cmd/sluiced ./gnmi-server/cmd/sluice-gnmi 2>"$out/log" | sed '/^$/d' |
-	go run -buildvcs=false ./release/internal/sbom sluice "$version" bin/sluice bin/sluiced bin/sluice-gnmi >"$out/sluice_$version.cdx.json" || {
+	./orchagent-ext/cmd/sluice ./orchagent-ext/cmd/sluice-lab ./orchagent-ext/cmd/sluiced ./gnmi-server/cmd/sluice-gnmi 2>"$out/log" | sed '/^$/d' |
+	go run -buildvcs=false ./release/internal/sbom sluice "$version" bin/sluice bin/sluice-lab bin/sluiced bin/sluice-gnmi >"$out/sluice_$version.cdx.json" || {
 	cat "$out/log" >&2
 	exit 1
 }

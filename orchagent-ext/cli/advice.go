@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/advised"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/socket"
 	"sluice/orchagent-ext/wire/notify"
@@ -28,7 +29,7 @@ func newAdviceCommand() *cobra.Command {
 
 Each command has its own --help.`,
 		Example: `  sluice advise listen --json`,
-		Args:    exactly(),
+		Args:    kit.Exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newAdviceListenCommand())
@@ -54,16 +55,16 @@ above 0; the rest is counted by reason. Nothing proves who sent it: --from names
 It needs the capability CAP_NET_RAW.`,
 		Example: `  sluice advise listen
   sluice advise listen --dev eth0 --json --from 2001:db8::/32 --for 10s`,
-		Args: exactly(),
+		Args: kit.Exactly(),
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&l.dev, "dev", "i", "", "device; without it all")
-	l.format = addFormat(flags, "one object a line")
+	l.format = kit.AddFormat(flags, "one object a line")
 	flags.DurationVar(&l.lifetime, "lifetime", adviceLifetime, "how long an advice holds: 3 intervals of the nodes that advise")
 	flags.DurationVar(&l.span, "for", 0, "end after this time; 0: never")
 	flags.IntVarP(&l.count, "count", "c", 0, "end after so many changes; 0: never")
 	flags.StringSliceVar(&l.prefixes, "from", nil, "prefixes of the nodes that may advise; without it all")
-	codePoints := addCodePoints(flags)
+	codePoints := kit.AddCodePoints(flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var err error
 		if l.codePoints, err = codePoints(); err != nil {

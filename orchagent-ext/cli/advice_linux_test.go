@@ -25,7 +25,7 @@ import (
 func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 	p := fabrictest.Pair(t)
 	w := newWorld(t, p.A, p.B)
-	cmd := exec.Command(w.program, "advise", "listen", "--json", "--lifetime", "2s", "--count", "4", "--for", "3m", "--from", "2001:db8::/32")
+	cmd := exec.Command(w.Program, "advise", "listen", "--json", "--lifetime", "2s", "--count", "4", "--for", "3m", "--from", "2001:db8::/32")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

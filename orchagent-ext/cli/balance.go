@@ -15,6 +15,7 @@ import (
 	"sluice/orchagent-ext/cli/capture"
 	"sluice/orchagent-ext/cli/chart"
 	"sluice/orchagent-ext/cli/evenness"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/spread/ecmp"
@@ -87,18 +88,18 @@ switch uses; crc32 and crc16 over the same fields model ASICs.`,
 		Example: `  sluice balance capture.pcap --paths 8
   sluice balance capture.pcap --paths 8 --placed
   sluice balance capture.pcap --paths 16 --hash crc16 --weights packets --svg balance.svg`,
-		Args: exactly("FILE"),
+		Args: kit.Exactly("FILE"),
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&b.Paths, "paths", 8, "equal-cost paths")
-	weights := addChoice(flags, "weights", "what a path's load is", "bytes", "packets")
-	hash := addChoice(flags, "hash", "ECMP hash", "linux", "crc32", "crc16")
+	weights := kit.AddChoice(flags, "weights", "what a path's load is", "bytes", "packets")
+	hash := kit.AddChoice(flags, "hash", "ECMP hash", "linux", "crc32", "crc16")
 	flags.Uint32Var(&b.Seed, "seed", ecmp.DefaultSeed, "seed of the linux hash, as in the sysctl net.ipv4.fib_multipath_hash_seed")
 	flags.BoolVar(&place, "placed", false, "also show labels that are chosen so that paths fill evenly")
-	which := addChoice(flags, "traffic", "which packets count", "data", "all")
-	target := addForce(cmd)
+	which := kit.AddChoice(flags, "traffic", "which packets count", "data", "all")
+	target := kit.AddForce(cmd)
 	flags.StringVar(&svg, "svg", "", "also draw the bars into this SVG file; - is standard output")
-	format := addFormat(flags, "one object")
+	format := kit.AddFormat(flags, "one object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		b.Weights, b.Hash = *weights, *hash
 		if b.Paths < 1 || b.Paths > maxPaths {

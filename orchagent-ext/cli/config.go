@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/settings"
 	"sluice/orchagent-ext/cli/units"
 	"sluice/yang/rows"
@@ -39,8 +39,8 @@ milliseconds; "sluice show status" says so, and names rows that are not in force
   sluice config flow-label del manage-switch-hash
   sluice config port del Ethernet0
   sluice config load config_db.json --dry-run`,
-		Args: words,
-		RunE: help,
+		Args: kit.Words,
+		RunE: kit.Help,
 	}
 	s := &settingsCommand{}
 	s.databases = addDatabases(cmd.PersistentFlags())
@@ -51,7 +51,7 @@ milliseconds; "sluice show status" says so, and names rows that are not in force
 		return cmd
 	}
 	for _, t := range settings.Tables() {
-		group := &cobra.Command{Use: t.Command, Short: t.Help, Args: words, RunE: help}
+		group := &cobra.Command{Use: t.Command, Short: t.Help, Args: kit.Words, RunE: kit.Help}
 		group.AddCommand(s.set(&t), s.del(&t))
 		cmd.AddCommand(group)
 	}
@@ -105,7 +105,7 @@ func (s *settingsCommand) file() string {
 // change carries out a change; a dry run prints it.
 func (s *settingsCommand) change(cmd *cobra.Command, change settings.Change) error {
 	return s.open(func(w *settings.Writer) error {
-		edits, err := w.Change(cmd.Context(), whoami(), commandLine(cmd), settings.WithDevices(change, devices()))
+		edits, err := w.Change(cmd.Context(), whoami(), commandLine(cmd), settings.WithDevices(change, kit.Devices()))
 		if err != nil {
 			return err
 		}
@@ -119,18 +119,6 @@ func (s *settingsCommand) change(cmd *cobra.Command, change settings.Change) err
 		}
 		return printLines(cmd.OutOrStdout(), settings.Lines(edits))
 	})
-}
-
-// devices are the network devices of this machine, but loopback.
-func devices() []string {
-	all, _ := net.Interfaces() // none: rows of PORT decide
-	var names []string
-	for _, d := range all {
-		if d.Flags&net.FlagLoopback == 0 {
-			names = append(names, d.Name)
-		}
-	}
-	return names
 }
 
 // whoami is who changes rows, for the journal.
@@ -163,16 +151,16 @@ func (s *settingsCommand) set(t *settings.Table) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   strings.TrimSpace("set " + keyWords(t)),
 		Short: fmt.Sprintf("Set fields of %s; the others stay as they are", t.Name),
-		Args:  exactly(keyNames(t)...),
+		Args:  kit.Exactly(keyNames(t)...),
 	}
 	values := make(map[string]*string)
 	for _, l := range t.Leaves {
 		values[l.Name] = new(string)
 		cmd.Flags().Var(leafFlag{values[l.Name], l}, settings.Option(l.Name), usageOf(l))
-		register(cmd, settings.Option(l.Name), s.complete(l))
+		kit.Register(cmd, settings.Option(l.Name), s.complete(l))
 	}
 	if len(t.Keys) > 0 {
-		cmd.ValidArgsFunction = onFirst(s.complete(t.Keys[0], t.Name))
+		cmd.ValidArgsFunction = kit.OnFirst(s.complete(t.Keys[0], t.Name))
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		given := make(map[string]string)
@@ -191,7 +179,7 @@ func (s *settingsCommand) del(t *settings.Table) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "del " + strings.TrimSpace(keyWords(t)+" [FIELD]"),
 		Short: fmt.Sprintf("Remove a row of %s, or one field of it", t.Name),
-		Args:  between(len(t.Keys), append(keyNames(t), "FIELD")...),
+		Args:  kit.Between(len(t.Keys), append(keyNames(t), "FIELD")...),
 	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		switch {
@@ -222,7 +210,7 @@ func (s *settingsCommand) load() *cobra.Command {
 		Long: `Set all rows of a file in the form of config_db.json, together. A row has afterwards the fields of the
 file and no others; rows that the file does not have stay. Tables that are not of Sluice are left
 out, but rows of PORT that make network devices ports. - is standard input.`,
-		Args: exactly("FILE"),
+		Args: kit.Exactly("FILE"),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		all, err := readConfig(cmd, args[0])
@@ -312,7 +300,7 @@ func (s *settingsCommand) complete(l rows.Leaf, more ...string) cobra.Completion
 		keys := keysOf(cmd.Context(), s.databases, "CONFIG_DB", append(more, l.Tables...)...)
 		// a machine without SONiC
 		if len(keys) == 0 && slices.Contains(l.Tables, "PORT") {
-			keys = devices()
+			keys = kit.Devices()
 		}
 		return keys, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/wire/notify"
 )
@@ -35,7 +36,7 @@ or 0 where the input has ended, too.`,
   sluice decode --flows --health capture.pcap
   sluice decode --nak --cnp -o yaml capture.pcap
   tcpdump -U -w - udp port 4791 | sluice decode --json -`,
-		Args: exactly("FILE"),
+		Args: kit.Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := list.filter.check(); err != nil {
 				return err
@@ -60,13 +61,13 @@ or 0 where the input has ended, too.`,
 			return decodePackets(cmd, args[0], &list)
 		},
 	}
-	format = addFormat(cmd.Flags(), "one object a line")
+	format = kit.AddFormat(cmd.Flags(), "one object a line")
 	cmd.Flags().BoolVar(&byFlow, "flows", false, "sum up by flow")
 	cmd.Flags().BoolVar(&health, "health", false, "with --flows: the health of each queue pair, by direction: packets lost, late, sent again, refused, marked; times")
 	cmd.Flags().BoolVar(&icrc, "icrc", false, "with --flows: check the ICRC of each packet; the last line says how many are right")
 	addPacketFilter(cmd.Flags(), &list.filter)
 	addFields(cmd.Flags(), &list.fields)
-	codePoints = addCodePoints(cmd.Flags())
+	codePoints = kit.AddCodePoints(cmd.Flags())
 	return cmd
 }
 

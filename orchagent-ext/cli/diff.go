@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/settings"
 	"sluice/yang/rows"
@@ -33,12 +34,12 @@ A line with - has what is not in CONFIG_DB any more, one with + what is there in
 		Example: `  sluice diff
   sluice diff --last 3 --json
   sluice diff config_db.json`,
-		Args: between(0, "FILE"),
+		Args: kit.Between(0, "FILE"),
 	}
 	s.databases = addDatabases(cmd.Flags())
 	s.addJournal(cmd.Flags())
 	cmd.Flags().IntVar(&last, "last", 1, "compare with what was there before the last so many changes")
-	format := addFormat(cmd.Flags(), "a list of rows with their fields before and after")
+	format := kit.AddFormat(cmd.Flags(), "a list of rows with their fields before and after")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && cmd.Flags().Changed("last") {
 			return errors.New("--last and FILE do not go together")

@@ -3,8 +3,7 @@
 // Package cli has the commands of the tool sluice. They read RoCEv2 traffic in
 // capture files: which RDMA session a packet belongs to, which flow label it
 // would get, and how ECMP would spread it; this works for any user, on any
-// machine. They send the notifications about congestion, and receive them, with
-// CAP_NET_RAW. The demo runs the daemon in a network of namespaces, as root.
+// machine. They receive the notifications about congestion, with CAP_NET_RAW.
 // Beside a daemon they change and show its configuration and state, and collect
 // both for support.
 //

@@ -16,6 +16,7 @@ import (
 
 	"sluice/orchagent-ext/cli/capture"
 	"sluice/orchagent-ext/cli/doctor"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/show"
 	"sluice/orchagent-ext/host/machine"
@@ -45,12 +46,12 @@ The exit status is 0 for each of them.`,
 		Example: `  sluice doctor
   sluice doctor --dev any --for 10s
   sluice doctor capture.pcap`,
-		Args: between(0, "FILE"),
+		Args: kit.Between(0, "FILE"),
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&devices, "dev", "i", nil, "device whose packets are judged, too, or any for all of them; again for more")
 	flags.DurationVar(&span, "for", 10*time.Second, "how long packets are watched, with --dev")
-	format := addFormat(flags, "one object a line")
+	format := kit.AddFormat(flags, "one object a line")
 	dbs := addDatabases(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {

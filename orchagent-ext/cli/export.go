@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/export/ipfix"
 	"sluice/orchagent-ext/flows/flow"
@@ -42,35 +43,35 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
   sluice export --dev eth0 --for 1h --collector 127.0.0.1:4739
   sluice export capture.pcap --mode packet --sampling 100 --collector 10.0.0.9 --transport tcp
   sluice export capture.pcap --collector flows.example --transport tls --ca ca.pem --cert me.pem --key me.key`,
-		Args: between(0, "FILE"),
+		Args: kit.Between(0, "FILE"),
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&x.devices, "dev", "i", nil, "device, or any for all of them, whose packets are exported; again for more")
 	flags.DurationVar(&x.span, "for", 0, "with --dev: end after this time; 0: at Ctrl-C")
 	flags.StringArrayVar(&x.collectors, "collector", nil, "address of a collector; again for more. Without port: 4739, with tls and dtls 4740")
 	flags.StringVar(&x.file, "file", "", "write an IPFIX file; - is standard output")
-	flags.Var(textFlag{&x.transport, "udp|tcp|tls|dtls"}, "transport", "how messages travel")
+	flags.Var(kit.Text(&x.transport, "udp|tcp|tls|dtls"), "transport", "how messages travel")
 	flags.StringVar(&x.ca, "ca", "", "PEM file of the CAs that may have signed the collector's certificate")
 	flags.StringVar(&x.cert, "cert", "", "PEM file of our certificate")
 	flags.StringVar(&x.key, "key", "", "PEM file of its key")
-	x.target = addForce(cmd)
-	pathMTU := addNumber(flags, "path-mtu", 16, 1280, "octets; messages over udp and dtls fit into it")
-	x.mode = addChoice(flags, "mode", "records of flows, or of packets", "flow", "packet")
-	x.flags = addChoice(flags, "flags", "flag elements of a flow: of the last packet, or of all OR-ed", "last", "or")
-	sampling := addNumber(flags, "sampling", 32, 1, "one of so many packets is looked at")
+	x.target = kit.AddForce(cmd)
+	pathMTU := kit.AddNumber(flags, "path-mtu", 16, 1280, "octets; messages over udp and dtls fit into it")
+	x.mode = kit.AddChoice(flags, "mode", "records of flows, or of packets", "flow", "packet")
+	x.flags = kit.AddChoice(flags, "flags", "flag elements of a flow: of the last packet, or of all OR-ed", "last", "or")
+	sampling := kit.AddNumber(flags, "sampling", 32, 1, "one of so many packets is looked at")
 	flags.DurationVar(&x.active, "active", time.Minute, "a flow that lasts so long is reported")
 	flags.DurationVar(&x.idle, "idle", 15*time.Second, "a flow without packets for so long has ended")
 	flags.BoolVar(&x.biflow, "biflow", false, "one record for both directions of a connection, where both queue pairs are known (RFC 5103)")
-	domain := addNumber(flags, "domain", 32, 1, "observation domain")
+	domain := kit.AddNumber(flags, "domain", 32, 1, "observation domain")
 	flags.BoolVar(&x.process.Health, "health", false, "also records of the health of each direction of a connection, as options")
-	pen := addNumber(flags, "pen", 32, ipfix.DocumentationPEN, "private enterprise number of the elements; 0: IANA's")
-	first := addNumber(flags, "first-element", 16, 1, "number of rdmaOpCode; the others follow. Not with --pen 0")
+	pen := kit.AddNumber(flags, "pen", 32, ipfix.DocumentationPEN, "private enterprise number of the elements; 0: IANA's")
+	first := kit.AddNumber(flags, "first-element", 16, 1, "number of rdmaOpCode; the others follow. Not with --pen 0")
 	ids := flags.UintSlice("element-ids", nil, "with --pen 0: the numbers that IANA assigned to the eight elements, in draft-lin's order")
 	flags.DurationVar(&x.timeout, "timeout", 5*time.Second, "for a collector that is not there")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0 && x.devices == nil:
-			return usage(cmd, fmt.Errorf("%s: FILE is missing, or --dev DEVICE", cmd.CommandPath()))
+			return kit.Usage(cmd, fmt.Errorf("%s: FILE is missing, or --dev DEVICE", cmd.CommandPath()))
 		case len(args) > 0 && x.devices != nil:
 			return errors.New("either --dev or a FILE, not both")
 		case x.span < 0 || flags.Changed("for") && x.devices == nil:
@@ -250,9 +251,9 @@ func (x *export) newHealth(capacity int, to func([]ipfix.Health)) *exportedHealt
 
 // made counts the records that were made.
 func (x *export) made() string {
-	text := plural(x.records, "record")
+	text := kit.Plural(x.records, "record")
 	if x.process.Health {
-		text += ", " + plural(x.healths, "health record")
+		text += ", " + kit.Plural(x.healths, "health record")
 	}
 	return text
 }
@@ -331,7 +332,7 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 		case to.Refused > 0:
 			err = errors.Join(err, fmt.Errorf("%s (%s): %s", to.Name, to.Transport, to.Error))
 		case to.Dropped > 0:
-			err = errors.Join(err, fmt.Errorf("%s (%s): %s not sent", to.Name, to.Transport, plural(int(to.Dropped), "record")))
+			err = errors.Join(err, fmt.Errorf("%s (%s): %s not sent", to.Name, to.Transport, kit.Plural(int(to.Dropped), "record")))
 		case !to.Connected && to.Error != "":
 			err = errors.Join(err, fmt.Errorf("%s (%s): %s: not all may have arrived", to.Name, to.Transport, to.Error))
 		}
@@ -342,11 +343,11 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 // sent returns, for each collector, the counts of records that it was sent.
 func sent(all []ipfix.Stats) (each []string) {
 	for _, to := range all {
-		records := plural(int(to.Records), "record")
+		records := kit.Plural(int(to.Records), "record")
 		if to.Health > 0 {
-			records += ", " + plural(int(to.Health), "health record")
+			records += ", " + kit.Plural(int(to.Health), "health record")
 		}
-		each = append(each, fmt.Sprintf("%s (%s): %s in %s", to.Name, to.Transport, records, plural(int(to.Messages), "message")))
+		each = append(each, fmt.Sprintf("%s (%s): %s in %s", to.Name, to.Transport, records, kit.Plural(int(to.Messages), "message")))
 	}
 	return each
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sluice/orchagent-ext/testbed/lab"
 	"sluice/yang/rows"
 	"sluice/yang/text"
 )
@@ -71,7 +72,7 @@ func TestNoCommandPrintsTextThatATerminalObeys(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		var out, errs bytes.Buffer
-		run(ctx, args, strings.NewReader(obeyed), &out, &errs)
+		runEither(ctx, args, strings.NewReader(obeyed), &out, &errs)
 		for _, said := range []string{out.String(), errs.String()} {
 			if text.Lines(said) != strings.ReplaceAll(said, "\t", "·") {
 				at := strings.IndexFunc(said, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) })
@@ -79,8 +80,8 @@ func TestNoCommandPrintsTextThatATerminalObeys(t *testing.T) {
 			}
 		}
 	}
-	leaves(NewRootCommand(true), nil, func(cmd *cobra.Command, words []string) {
-		if words[0] == "demo" || words[0] == "config" && len(words) > 2 && words[1] != "flow-label" { // the tables have one code
+	each := func(cmd *cobra.Command, words []string) {
+		if cmd.Hidden || words[0] == "demo" || words[0] == "config" && len(words) > 2 && words[1] != "flow-label" { // the tables have one code
 			return
 		}
 		formats := [][]string{nil}
@@ -100,5 +101,7 @@ func TestNoCommandPrintsTextThatATerminalObeys(t *testing.T) {
 				try(slices.Concat(words, []string{"--" + f.Name + "=" + obeyed})...)
 			}
 		})
-	})
+	}
+	leaves(NewRootCommand(true), nil, each)
+	leaves(lab.NewRootCommand(version), nil, each)
 }

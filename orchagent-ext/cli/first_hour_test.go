@@ -12,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"sluice/orchagent-ext/cli/doctor"
+	"sluice/orchagent-ext/testbed/lab"
 )
 
 // TestFirstHourFilesAreKept: a command writes over a file on request alone.
@@ -41,7 +44,7 @@ func TestFirstHourFilesAreKept(t *testing.T) {
 func TestFirstHourTerminalGetsNoBinary(t *testing.T) {
 	p := newPTY(t, 80, 24)
 	var errs bytes.Buffer
-	code := run(context.Background(), []string{"gen", "-", "--packets", "4"}, nil, p.slave, &errs)
+	code := runEither(context.Background(), []string{"gen", "-", "--packets", "4"}, nil, p.slave, &errs)
 	if code != 1 || !strings.Contains(errs.String(), "terminal") || p.all() != "" {
 		t.Errorf("exit code %d, %q, terminal %q", code, errs.String(), p.all())
 	}
@@ -154,7 +157,7 @@ func TestFirstHourDoctorFindsSyncd(t *testing.T) {
 func TestFirstHourUsageErrorsNameTheHelp(t *testing.T) {
 	for command, help := range map[string]string{
 		"decode": "sluice decode", "decode --nonsense x": "sluice decode", "show flows --top x": "sluice show flows", "explode": "sluice", "show statuss": "sluice show",
-		"version now": "sluice version", "gen a.pcap b.pcap": "sluice gen",
+		"version now": "sluice version", "gen a.pcap b.pcap": "sluice-lab gen",
 	} {
 		if _, errs, code := sluice(nil, strings.Fields(command)...); code != 1 || !strings.HasSuffix(errs, "("+help+" --help)\n") || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, %q", command, code, errs)
@@ -164,10 +167,11 @@ func TestFirstHourUsageErrorsNameTheHelp(t *testing.T) {
 
 // TestFirstHourHelpIsInGroups: each command has its place.
 func TestFirstHourHelpIsInGroups(t *testing.T) {
-	cmd := NewRootCommand(false)
-	for _, c := range cmd.Commands() {
-		if c.GroupID == "" {
-			t.Errorf("%s is in no group", c.Name())
+	for _, cmd := range []*cobra.Command{NewRootCommand(false), lab.NewRootCommand(version)} {
+		for _, c := range cmd.Commands() {
+			if c.GroupID == "" && !c.Hidden {
+				t.Errorf("%s is in no group", c.CommandPath())
+			}
 		}
 	}
 	if out, _ := good(t, "--help"); !strings.Contains(out, "\nUse it:\n") || strings.Contains(out, "Available Commands") {

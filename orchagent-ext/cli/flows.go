@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/flows/flow"
 )
@@ -113,7 +114,7 @@ func (l *flowList) add(f *flow.Flow, qp uint32, from flow.Provenance) {
 
 // String counts the flows.
 func (l *flowList) String() string {
-	text := plural(len(l.records), "flow")
+	text := kit.Plural(len(l.records), "flow")
 	if l.more > 0 {
 		text += fmt.Sprintf(", and %d more of %d packets, which are not shown", l.more, l.packets)
 	}
@@ -148,7 +149,7 @@ func decodeFlows(cmd *cobra.Command, name string, format output.Format, icrc boo
 	if printErr := printFlows(cmd, list.records, format); err == nil {
 		err = printErr
 	}
-	if err = interrupted(cmd, err); !summed(err) {
+	if err = kit.Interrupted(cmd, err); !summed(err) {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, &list)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"sluice/orchagent-ext/cli/kit"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
@@ -142,7 +144,7 @@ func TestFirstHourDevicesAreCompleted(t *testing.T) {
 	for command, any := range map[string]bool{"observe": true, "doctor": true, "listen": false, "gen": false, "send pfc": false} {
 		out, _ := good(t, append(append([]string{"__complete"}, strings.Fields(command)...), "--dev", "")...)
 		words := strings.Split(out, "\n")
-		for _, name := range devices() {
+		for _, name := range kit.Devices() {
 			if !slices.Contains(words, name) {
 				t.Errorf("%s: %s is missing in %q", command, name, out)
 			}

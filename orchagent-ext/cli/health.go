@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/flows/health"
@@ -129,7 +130,7 @@ func (h *healthTable) String() string {
 	for range h.table.All() {
 		n++
 	}
-	text := plural(n, "direction")
+	text := kit.Plural(n, "direction")
 	if h.more > 0 {
 		text += fmt.Sprintf(", and %d more, which are not shown", h.more)
 	}
@@ -341,7 +342,7 @@ func printHealth(cmd *cobra.Command, r frameSource, format output.Format, icrc b
 	if printErr := h.print(cmd, format); err == nil {
 		err = printErr
 	}
-	if err = interrupted(cmd, err); !summed(err) {
+	if err = kit.Interrupted(cmd, err); !summed(err) {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, h)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sluice/tests/fabrictest"
 )
 
 // TestInterruptAgain: what a first interrupt cannot reach, such as the opening of
@@ -22,7 +24,7 @@ func TestInterruptAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "export", captures+"rc-send-ipv4.pcap", "--file", pipe)
-	cmd.Env = append(os.Environ(), asTool+"=1")
+	cmd.Env = append(os.Environ(), fabrictest.AsTool+"=1")
 	said, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
-	"sluice/orchagent-ext/cli/traffic"
+	"sluice/orchagent-ext/cli/kit"
+	"sluice/orchagent-ext/cli/lift"
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// newLift6Command returns `sluice lift6`. It makes test data: real captures of RoCEv2
+// newLift6Command returns `sluice capture lift6`. It makes test data: real captures of RoCEv2
 // over IPv6 are rare.
 func newLift6Command() *cobra.Command {
 	prefix := netip.MustParsePrefix("2001:db8:64::/96")
@@ -25,13 +26,13 @@ func newLift6Command() *cobra.Command {
 RoCEv2 over IPv6 are hard to come by. a.b.c.d becomes 2001:db8:64::a.b.c.d (RFC 6052's form;
 --prefix takes another one). MAC addresses, VLAN tags, TOS, TTL, UDP source port, BTH and all
 behind it stay; ICRC and UDP checksum are computed again. Other packets are left out, and counted.`,
-		Example: "  sluice lift6 roce-ipv4.pcap roce-ipv6.pcap",
-		Args:    exactly("IN", "OUT"),
+		Example: "  sluice capture lift6 roce-ipv4.pcap roce-ipv6.pcap",
+		Args:    kit.Exactly("IN", "OUT"),
 	}
-	cmd.Flags().Var(textFlag{&prefix, "prefix"}, "prefix", "IPv6 prefix of 96 bits for the addresses")
-	target := addForce(cmd)
+	cmd.Flags().Var(kit.Text(&prefix, "prefix"), "prefix", "IPv6 prefix of 96 bits for the addresses")
+	target := kit.AddForce(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		lifter, err := traffic.NewLifter(prefix)
+		lifter, err := lift.NewLifter(prefix)
 		if err != nil {
 			return err
 		}
@@ -46,7 +47,7 @@ behind it stay; ICRC and UDP checksum are computed again. Other packets are left
 				return nil
 			}
 			frame, err := lifter.Lift(p)
-			if errors.Is(err, traffic.ErrNotLifted) {
+			if errors.Is(err, lift.ErrNotLifted) {
 				left++
 				return nil
 			}
@@ -64,7 +65,7 @@ behind it stay; ICRC and UDP checksum are computed again. Other packets are left
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s; %d lifted", s, lifted)
 		if left > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), ", %d left out (%v)", left, traffic.ErrNotLifted)
+			fmt.Fprintf(cmd.ErrOrStderr(), ", %d left out (%v)", left, lift.ErrNotLifted)
 		}
 		fmt.Fprintln(cmd.ErrOrStderr())
 		return nil

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/socket"
 	"sluice/orchagent-ext/wire/notify"
@@ -28,23 +30,20 @@ rules say of each: accepted, or refused and why. What is addressed to others is 
 sees it and does not obey it. Nothing is answered or obeyed. Needs the capability CAP_NET_RAW.
 
 It listens below the kernel's IP, so that messages with a wrong checksum are seen, too.
-
-With --verify it receives what "sluice gen --dev" sends to this host instead: it checks the ICRC and the
-number of each packet, acknowledges, and at the end says what arrived, was missing, late, or there
-twice. Its exit code is 1 where something was missing or wrong, or nothing came.`,
+The packets of generated traffic are verified by sluice-lab verify.`,
 		Example: `  sluice listen
   sluice listen --dev eth0 --json --for 10s
-  sluice listen --count 1
-  sluice listen --verify --dev eth0 --for 10s`,
-		Args: exactly(),
+  sluice listen --count 1`,
+		Args: kit.Exactly(),
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&l.dev, "dev", "i", "", "device; without it all, but then PFC only where a device receives its group already")
-	l.format = addFormat(flags, "one object a line")
+	l.format = kit.AddFormat(flags, "one object a line")
 	flags.IntVarP(&l.count, "count", "c", 0, "end after so many; 0: never")
 	flags.DurationVar(&l.span, "for", 0, "end after this time; 0: never")
-	verify := flags.Bool("verify", false, "check what sluice gen sends to this host; --count counts its packets")
-	codePoints := addCodePoints(flags)
+	verify := flags.Bool("verify", false, "sluice-lab verify")
+	kit.Hide(flags, "verify")
+	codePoints := kit.AddCodePoints(flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var err error
 		if l.codePoints, err = codePoints(); err != nil {
@@ -54,11 +53,25 @@ twice. Its exit code is 1 where something was missing or wrong, or nothing came.
 			return errors.New("--count and --for must be 0 or more")
 		}
 		if *verify {
-			return l.verify(cmd)
+			return inLab(cmd, l.verifyArguments(cmd))
 		}
 		return l.run(cmd)
 	}
 	return cmd
+}
+
+// verifyArguments returns the command line of sluice-lab for --verify, which was a flag here.
+func (l *listener) verifyArguments(cmd *cobra.Command) []string {
+	args := []string{"verify"}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "dev", "count", "for", "output":
+			args = append(args, "--"+f.Name, f.Value.String())
+		case "json":
+			args = append(args, "--json")
+		}
+	})
+	return args
 }
 
 // listener has the flags of listen, this host's addresses and the sums of the verdicts.

@@ -22,34 +22,20 @@ import (
 // world is host a, a router where there is one, and host b. Its program is the test binary,
 // which is the tool there.
 type world struct {
-	t       *testing.T
-	program string
-	a, b    *fabric.Interface
+	fabrictest.Hosts
+	t *testing.T
 }
 
 func newWorld(t *testing.T, a, b *fabric.Interface) *world {
 	t.Helper()
-	t.Setenv(asTool, "1")
-	return &world{t: t, program: os.Args[0], a: a, b: b}
-}
-
-// run runs a command on a host to its end.
-func (w *world) run(host *fabric.Interface, args ...string) (output string, err error) {
-	var out strings.Builder
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	p, err := host.Node.Start(cmd)
-	if err == nil {
-		err = p.Wait()
-	}
-	return out.String(), err
+	return &world{fabrictest.NewHosts(t, a, b), t}
 }
 
 // listen starts sluice listen on host b, and returns when it listens. The
 // result waits until it has heard count messages and returns them.
 func (w *world) listen(count int, args ...string) func() []map[string]any {
 	w.t.Helper()
-	cmd := exec.Command(w.program, append([]string{"listen", "--json", "--for", "3m", "--count", fmt.Sprint(count)}, args...)...)
+	cmd := exec.Command(w.Program, append([]string{"listen", "--json", "--for", "3m", "--count", fmt.Sprint(count)}, args...)...)
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	stderr, end, err := os.Pipe()
@@ -58,7 +44,7 @@ func (w *world) listen(count int, args ...string) func() []map[string]any {
 	}
 	w.t.Cleanup(func() { _ = stderr.Close() })
 	cmd.Stderr = end
-	p, err := w.b.Node.Start(cmd)
+	p, err := w.B.Node.Start(cmd)
 	_ = end.Close()
 	if err != nil {
 		w.t.Fatal(err)
@@ -93,7 +79,7 @@ func (w *world) listen(count int, args ...string) func() []map[string]any {
 
 func (w *world) send(args string) {
 	w.t.Helper()
-	if out, err := w.run(w.a, append([]string{w.program, "send"}, strings.Fields(args)...)...); err != nil {
+	if out, err := w.Run(w.A, append([]string{w.Program, "send"}, strings.Fields(args)...)...); err != nil {
 		w.t.Fatalf("send %s: %v: %s", args, err, out)
 	}
 }
@@ -190,8 +176,8 @@ func TestWithoutTheRight(t *testing.T) {
 	p := fabrictest.Pair(t)
 	w := newWorld(t, p.A, p.B)
 	for _, args := range []string{"send cnp --dev eth0 --dst " + fabric.HostB4.Addr().String(), "send pfc --dev eth0", "listen --dev eth0", "observe --dev eth0",
-		"listen --verify --dev eth0", "gen --dev eth0 --dst " + fabric.HostB.Addr().String()} {
-		out, err := w.run(w.a, append([]string{"setpriv", "--bounding-set=-net_raw", w.program}, strings.Fields(args)...)...)
+		"verify --dev eth0", "gen --dev eth0 --dst " + fabric.HostB.Addr().String()} {
+		out, err := w.Run(w.A, append([]string{"setpriv", "--bounding-set=-net_raw", w.Program}, strings.Fields(args)...)...)
 		if err == nil || !strings.Contains(out, "CAP_NET_RAW") || strings.Count(out, "\n") != 1 {
 			t.Errorf("%s: %v: %s", args, err, out)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/wire/notify"
 )
 
@@ -106,13 +107,5 @@ func (v *verdicts) String() string {
 	if n := v.by["passing"]; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d passing", n))
 	}
-	return fmt.Sprintf("%s: %s", plural(v.total, "notification"), strings.Join(parts, ", "))
-}
-
-// plural is a count with its noun.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%s: %s", kit.Plural(v.total, "notification"), strings.Join(parts, ", "))
 }

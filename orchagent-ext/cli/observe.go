@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/yang/text"
@@ -43,19 +44,19 @@ Ctrl-C ends it with a summary and exit code 0.`,
   sluice observe capture.pcap --since 1.5s --fields time,src,dst_qp,psn,event
   tcpdump -U -w - udp port 4791 | sluice observe --opcode write -
   sluice observe --src 192.168.70.0/24 --opcode ACKNOWLEDGE capture.pcap`,
-		Args: between(0, "FILE"),
+		Args: kit.Between(0, "FILE"),
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&o.devices, "dev", "i", nil, "device, or any for all of them; again for more")
 	flags.BoolVar(&o.health, "health", false, "instead of packets, at the end how each queue pair fared, by direction")
-	format := addFormat(flags, "one object a line")
+	format := kit.AddFormat(flags, "one object a line")
 	flags.IntVarP(&o.list.limit, "count", "c", 0, "end after so many were shown; 0: never")
 	flags.DurationVar(&o.span, "for", 0, "end after this time; 0: never")
 	addPacketFilter(flags, &o.list.filter)
 	addFields(flags, &o.list.fields)
 	flags.StringVarP(&o.write, "write", "w", "", "also write the frames that are shown into this file: pcapng from devices, of a capture the same format")
-	target := addForce(cmd)
-	codePoints := addCodePoints(flags)
+	target := kit.AddForce(cmd)
+	codePoints := kit.AddCodePoints(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0 && o.devices == nil:
@@ -112,7 +113,7 @@ func (o *observer) run(cmd *cobra.Command, args []string) error {
 		err = o.live(cmd)
 	}
 	// the time is over, or the user ended it
-	if errors.Is(err, errInterrupted) {
+	if errors.Is(err, kit.ErrInterrupted) {
 		return nil
 	}
 	return err
@@ -149,7 +150,7 @@ func (o *observer) print(cmd *cobra.Command, r frameSource, create func(output.T
 	if err := w.Close(); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s\n", plural(o.list.shown, "frame"), o.write)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s\n", kit.Plural(o.list.shown, "frame"), o.write)
 	return nil
 }
 
@@ -164,7 +165,7 @@ func (o *observer) live(cmd *cobra.Command) error {
 	fmt.Fprintf(cmd.ErrOrStderr(), "observing %s\n", text.Printable(l.String()))
 	err = o.print(cmd, l, capture.CreateLive)
 	if n := l.Lost(); n > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s not seen: they came faster than they were read\n", plural(int(n), "packet"))
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s not seen: they came faster than they were read\n", kit.Plural(int(n), "packet"))
 	}
 	return err
 }

@@ -29,7 +29,7 @@ type observing struct {
 // observe starts sluice observe on a host, and returns when it sees packets.
 func (w *world) observe(host *fabric.Interface, args ...string) *observing {
 	w.t.Helper()
-	cmd := exec.Command(w.program, append([]string{"observe"}, args...)...)
+	cmd := exec.Command(w.Program, append([]string{"observe"}, args...)...)
 	o := &observing{t: w.t}
 	var ends []*os.File
 	for _, scanner := range []**bufio.Scanner{&o.lines, &o.said} {

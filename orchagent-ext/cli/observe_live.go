@@ -9,6 +9,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/socket"
 )
 
@@ -24,15 +25,12 @@ type liveFrames struct {
 // than RoCEv2.
 var linkTypes = map[socket.Kind]layers.LinkType{socket.Other: layers.LinkTypeNull, socket.Ethernet: layers.LinkTypeEthernet, socket.IP: layers.LinkTypeRaw}
 
-// anyDevice is the name for all devices.
-const anyDevice = "any"
-
 // openLive opens devices for reading frames; a list with "any" means all devices. It
 // takes CAP_NET_RAW.
 func openLive(ctx context.Context, devices []string, groups ...[6]byte) (*liveFrames, error) {
 	named := devices
 	for _, d := range devices {
-		if d == anyDevice {
+		if d == kit.AnyDevice {
 			named = nil
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/flows/health"
 	"sluice/orchagent-ext/wire/notify"
@@ -111,7 +112,7 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
 	}
-	if err = interrupted(cmd, err); !summed(err) {
+	if err = kit.Interrupted(cmd, err); !summed(err) {
 		return err
 	}
 	text := s.String()

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/trace"
-	"sluice/orchagent-ext/cli/traffic"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/spread/ecmp"
 	"sluice/orchagent-ext/spread/nexthops"
@@ -45,17 +45,17 @@ Where a switch gives no answer, the trace ends with the reason.`,
 		Example: `  sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --src-qp 0x11 --dst-qp 0x12
   sluice path --src 10.0.1.1 --dst 10.0.2.1 --src-qp 17 --dst-qp 18 --sport 49152 --json
   sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --dst-qp 0x12 --trace --gnmi-ca ca.pem --gnmi-cert me.pem --gnmi-key me.key`,
-		Args: exactly(),
+		Args: kit.Exactly(),
 	}
 	flags := cmd.Flags()
-	flags.Var(textFlag{&q.src, "address"}, "src", "source address")
-	flags.Var(textFlag{&q.dst, "address"}, "dst", "destination address")
-	flags.Var(numberFlag{&q.srcQP, 24}, "src-qp", "source queue pair; 0 where it is not known")
-	flags.Var(numberFlag{&q.dstQP, 24}, "dst-qp", "destination queue pair")
-	sport := addNumber(flags, "sport", 16, 0, "UDP source port; 0: the one that Linux derives from the queue pairs")
-	flags.Var(numberFlag{&q.label, 20}, "flow-label", "flow label that the sender sets; 0: none")
+	flags.Var(kit.Text(&q.src, "address"), "src", "source address")
+	flags.Var(kit.Text(&q.dst, "address"), "dst", "destination address")
+	flags.Var(kit.Number(&q.srcQP, 24), "src-qp", "source queue pair; 0 where it is not known")
+	flags.Var(kit.Number(&q.dstQP, 24), "dst-qp", "destination queue pair")
+	sport := kit.AddNumber(flags, "sport", 16, 0, "UDP source port; 0: the one that Linux derives from the queue pairs")
+	flags.Var(kit.Number(&q.label, 20), "flow-label", "flow label that the sender sets; 0: none")
 	addAlgorithm(flags, &q.algorithm)
-	format := addFormat(flags, "one object")
+	format := kit.AddFormat(flags, "one object")
 	flags.BoolVar(&q.trace, "trace", false, "follow the flow through the switches behind the uplink")
 	asked := addGNMI(flags)
 	databases := addDatabases(flags)
@@ -67,7 +67,7 @@ Where a switch gives no answer, the trace ends with the reason.`,
 			return fmt.Errorf("--src %s and --dst %s are of two families", q.src, q.dst)
 		}
 		if q.sport = uint16(*sport); q.sport == 0 {
-			q.sport = traffic.SourcePort(q.srcQP, q.dstQP)
+			q.sport = roce.LinuxSourcePort(q.srcQP, q.dstQP)
 		}
 		if err := q.readState(cmd.Context(), databases); err != nil {
 			q.state = "STATE_DB: " + err.Error()
@@ -285,7 +285,7 @@ func (a *pathAnswer) print(cmd *cobra.Command, style output.Style) error {
 	if err := rows.End(); err != nil {
 		return err
 	}
-	group := plural(len(a.Group), "next hop") + ":"
+	group := kit.Plural(len(a.Group), "next hop") + ":"
 	for _, m := range a.Group {
 		group += " " + m.Port
 		if m.Weight != 1 {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"sluice/tests/fabrictest"
+
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
@@ -135,7 +137,7 @@ func (p *pty) start(t *testing.T, env []string, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Env = append(append(os.Environ(), asTool+"=1", "TERM=xterm", "LC_ALL=C.UTF-8", "NO_COLOR="), env...)
+	cmd.Env = append(append(os.Environ(), fabrictest.AsTool+"=1", "TERM=xterm", "LC_ALL=C.UTF-8", "NO_COLOR="), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.slave, p.slave, p.slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {

@@ -8,11 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// newRelabelCommand returns `sluice relabel`, which writes into a capture the labels that
+// newRelabelCommand returns `sluice capture relabel`, which writes into a capture the labels that
 // a switch would.
 func newRelabelCommand() *cobra.Command {
 	var algorithm flow.Algorithm
@@ -27,15 +28,15 @@ unknown source queue pair counts as 0, and learning it later does not move the l
 
 By default only a label of 0 is written (RFC 6437 lets a forwarding node do no more);
 --rewrite always also replaces labels that the sender set.`,
-		Example: `  sluice relabel in.pcap out.pcap
-  sluice relabel in.pcapng out.pcapng --algorithm crc32 --rewrite always`,
-		Args: exactly("IN", "OUT"),
+		Example: `  sluice capture relabel in.pcap out.pcap
+  sluice capture relabel in.pcapng out.pcapng --algorithm crc32 --rewrite always`,
+		Args: kit.Exactly("IN", "OUT"),
 	}
 	flags := cmd.Flags()
 	addAlgorithm(flags, &algorithm)
-	rewrite := addChoice(flags, "rewrite", "which labels to write", "zero-only", "always")
-	tunnels := addChoice(flags, "tunnels", "what to write in IPv6 tunnels", "skip", "outer")
-	target := addForce(cmd)
+	rewrite := kit.AddChoice(flags, "rewrite", "which labels to write", "zero-only", "always")
+	tunnels := kit.AddChoice(flags, "tunnels", "what to write in IPv6 tunnels", "skip", "outer")
+	target := kit.AddForce(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r, err := capture.Open(cmd.Context(), args[0], cmd.InOrStdin())
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/settings"
 )
@@ -28,7 +29,7 @@ changed since stay as they are, and so does all else: --force takes them back al
 		Example: `  sluice rollback --list
   sluice rollback --dry-run
   sluice rollback`,
-		Args: exactly(),
+		Args: kit.Exactly(),
 	}
 	flags := cmd.Flags()
 	s.databases = addDatabases(flags)
@@ -37,7 +38,7 @@ changed since stay as they are, and so does all else: --force takes them back al
 	flags.IntVar(&last, "last", 1, "take back so many changes")
 	flags.BoolVarP(&force, "force", "f", false, "also rows that have changed since")
 	flags.BoolVar(&list, "list", false, "list the changes that are known, the newest first, and change nothing")
-	format := addFormat(flags, "with --list, the changes with their rows")
+	format := kit.AddFormat(flags, "with --list, the changes with their rows")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if list && (force || s.dry || flags.Changed("last")) {
 			return errors.New("--list changes nothing: leave the other flags out")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/switch/saicheck"
 	"sluice/yang/text"
 )
@@ -47,7 +48,7 @@ where the check could not be made or something is left on the switch.`,
 		Example: `  sluice sai-check bin/libsoftsai.so --port eth0
   sluice sai-check /usr/lib/libsai.so --profile @/etc/sonic/sluice/sai.profile --port Ethernet0:0,1,2,3
   sluice sai-check bin/libsoftsai.so --port eth0 --json | jq '.methods["flow-label"].compute.works'`,
-		Args: exactly("LIBRARY"),
+		Args: kit.Exactly("LIBRARY"),
 	}
 	flags := cmd.Flags()
 	dbs := addDatabases(flags)
@@ -57,7 +58,7 @@ where the check could not be made or something is left on the switch.`,
 	flags.DurationVar(&limit, "limit", 30*time.Second, "how long a call may take")
 	flags.BoolVar(&all, "all", false, "print each call, not only those that were refused")
 	flags.BoolVar(&verbose, "verbose", false, "copy what the library and sluiced write to standard error")
-	format := addFormat(flags, "one object, with each call")
+	format := kit.AddFormat(flags, "one object, with each call")
 	flags.StringVar(&sluiced, "sluiced", "", "program sluiced; default: beside this one, or in PATH")
 	flags.StringVar(&lockFolder, "lock-folder", "", "folder of sluiced's lock, where it is not the usual one")
 	flags.StringVar(&sandbox, "sandbox", "", "on or off, as sluiced takes it")
@@ -102,7 +103,7 @@ where the check could not be made or something is left on the switch.`,
 		if failed == nil && !report.Works("flow-label") {
 			return errNoMethod
 		}
-		return interrupted(cmd, failed)
+		return kit.Interrupted(cmd, failed)
 	}
 	return cmd
 }

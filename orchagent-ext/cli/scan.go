@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/wire/roce"
 )
@@ -203,7 +204,7 @@ func (s scan) String() string {
 		malformed += n
 		reasons = append(reasons, fmt.Sprintf("%s: %d", reason, n))
 	}
-	text := fmt.Sprintf("%s: %d RoCEv2", plural(s.Packets, "packet"), s.RoCE)
+	text := fmt.Sprintf("%s: %d RoCEv2", kit.Plural(s.Packets, "packet"), s.RoCE)
 	if s.Tunnelled > 0 {
 		text += fmt.Sprintf(" (%d in tunnels)", s.Tunnelled)
 	}

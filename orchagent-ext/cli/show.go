@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/show"
 	"sluice/orchagent-ext/cli/terminal"
@@ -35,12 +36,12 @@ what CONFIG_DB asks of it. It only reads.`,
   sluice show flows --top 10 --json
   sluice show queues --port Ethernet0 --watch --interval 5s
   sluice show config --json`,
-		Args: words,
-		RunE: help,
+		Args: kit.Words,
+		RunE: kit.Help,
 	}
 	flags := cmd.PersistentFlags()
 	s.databases = addDatabases(flags)
-	s.format = addFormat(flags, "numbers are numbers, but for show config, which config load reads; with --watch an object a line")
+	s.format = kit.AddFormat(flags, "numbers are numbers, but for show config, which config load reads; with --watch an object a line")
 	flags.BoolVarP(&s.watch, "watch", "w", false, "print again and again, until Ctrl-C")
 	flags.DurationVar(&s.interval, "interval", 2*time.Second, "time between prints, with --watch")
 	for _, v := range show.Verbs {
@@ -62,7 +63,7 @@ type showCommand struct {
 func (s *showCommand) verb(v *show.Verb) *cobra.Command {
 	var o show.Options
 	var qp uint32
-	cmd := &cobra.Command{Use: v.Name, Short: v.Short, Args: exactly()}
+	cmd := &cobra.Command{Use: v.Name, Short: v.Short, Args: kit.Exactly()}
 	flags := cmd.Flags()
 	for _, name := range v.Flags {
 		switch name {
@@ -70,10 +71,10 @@ func (s *showCommand) verb(v *show.Verb) *cobra.Command {
 			flags.IntVarP(&o.Top, "top", "n", 0, "only so many flows, the heaviest (default: all)")
 		case "port":
 			flags.StringVarP(&o.Port, "port", "p", "", "only this port, or the members of this PortChannel")
-			register(cmd, "port", s.complete("CONFIG_DB", "PORT", "PORTCHANNEL"))
+			kit.Register(cmd, "port", s.complete("CONFIG_DB", "PORT", "PORTCHANNEL"))
 		case "qp":
-			flags.Var(numberFlag{&qp, 24}, "qp", "only flows to this destination queue pair")
-			register(cmd, "qp", s.completeQPs)
+			flags.Var(kit.Number(&qp, 24), "qp", "only flows to this destination queue pair")
+			kit.Register(cmd, "qp", s.completeQPs)
 		case "congested":
 			flags.BoolVar(&o.Congested, "congested", false, "only flows that fill a queue, or are held, the fullest first")
 		case "all":
@@ -207,7 +208,7 @@ func (s *showCommand) completeQPs(cmd *cobra.Command, _ []string, _ string) ([]s
 // counters themselves go on.
 func newClearCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "clear", Short: "Let show count from now on", Args: words, RunE: help,
+		Use: "clear", Short: "Let show count from now on", Args: kit.Words, RunE: kit.Help,
 		Long:    "Let sluice show count from now on. Nothing of the switch changes.",
 		Example: "  sluice clear counters",
 	}
@@ -217,7 +218,7 @@ func newClearCommand() *cobra.Command {
 		Long: `Let sluice show count from now on, for the user who calls it. The counters themselves belong to
 sluiced and to the switch, and run on: what they are now is kept in the user's cache, and taken off.`,
 		Example: "  sluice clear counters",
-		Args:    exactly(),
+		Args:    kit.Exactly(),
 	}
 	dbs := addDatabases(counters.Flags())
 	counters.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -13,6 +13,7 @@ import (
 
 	"sluice/orchagent-ext/cli/terminal"
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/tests/fabrictest"
 	"sluice/yang/rows"
 )
 
@@ -71,7 +72,7 @@ func TestShowWatchInAPipe(t *testing.T) {
 			args = append(args, "--json")
 		}
 		cmd := exec.Command(os.Args[0], args...)
-		cmd.Env = append(os.Environ(), asTool+"=1")
+		cmd.Env = append(os.Environ(), fabrictest.AsTool+"=1")
 		var errs strings.Builder
 		cmd.Stderr = &errs
 		out, err := cmd.StdoutPipe()

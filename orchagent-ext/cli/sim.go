@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/replay"
 	"sluice/orchagent-ext/cli/terminal"
@@ -46,7 +47,7 @@ Ctrl-C ends the command with the results that there are.`,
   sluice sim fabric.yaml --compare none,label,placement,plan --html report.html
   sluice sim fabric.yaml --compare none,pfc,dcqcn,label+pfcm,advice
   sluice sim fabric.yaml --json`,
-		Args: between(0, "FILE"),
+		Args: kit.Between(0, "FILE"),
 	}
 	cmd.AddCommand(newSimAdviseCommand())
 	flags := cmd.Flags()
@@ -54,8 +55,8 @@ Ctrl-C ends the command with the results that there are.`,
 	flags.StringVar(&page, "html", "", "also write one HTML page with tables and plots; - is standard output")
 	flags.Uint64Var(&seed, "seed", 0, "seed of all that is random; 0: the file's")
 	flags.BoolVar(&example, "example", false, "print the example")
-	target := addForce(cmd)
-	format := addFormat(flags, "one object")
+	target := kit.AddForce(cmd)
+	format := kit.AddFormat(flags, "one object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if example {
 			_, err := cmd.OutOrStdout().Write(scenario.Example)
@@ -101,7 +102,7 @@ Ctrl-C ends the command with the results that there are.`,
 			return err
 		}
 		if d.Interrupted {
-			return errInterrupted
+			return kit.ErrInterrupted
 		}
 		return nil
 	}

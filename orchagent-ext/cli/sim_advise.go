@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/sim/advise"
 )
 
@@ -19,9 +20,9 @@ func newSimAdviseCommand() *cobra.Command {
 file (- is standard input): what each rests on, and its cost where the round trip is four times
 as long, or a quarter.`,
 		Example: `  sluice sim advise fabric.yaml`,
-		Args:    exactly("FILE"),
+		Args:    kit.Exactly("FILE"),
 	}
-	format := addFormat(cmd.Flags(), "one list")
+	format := kit.AddFormat(cmd.Flags(), "one list")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := readScenario(cmd, args)
 		if err != nil {

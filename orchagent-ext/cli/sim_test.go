@@ -78,7 +78,7 @@ func TestSimReplaysACaptureAndItsFlowRecords(t *testing.T) {
 		{"sim", file, "--json"},
 	} {
 		out.Reset()
-		if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != 0 {
+		if code := runEither(t.Context(), args, strings.NewReader(""), &out, &errs); code != 0 {
 			t.Fatalf("%v: exit %d: %s", args, code, &errs)
 		}
 	}

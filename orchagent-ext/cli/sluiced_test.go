@@ -7,26 +7,44 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/testbed/fabric/privateredis"
+	"sluice/orchagent-ext/testbed/lab"
+	"sluice/tests/fabrictest"
 	"sluice/yang/rows"
 )
 
-// asTool makes the test binary the tool, for tests that need a process.
-const asTool = "SLUICE_TEST_AS_TOOL"
+// runEither runs a command line of sluice, or, by its first word, of sluice-lab: tests read with
+// the one program the packets that they make with the other.
+func runEither(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	first := args
+	if len(args) > 1 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		first = args[1:]
+	}
+	if len(first) > 0 && slices.Contains([]string{"gen", "send", "verify", "demo"}, first[0]) {
+		return lab.Run(ctx, version, args, stdin, stdout, stderr)
+	}
+	return Run(ctx, version, args, stdin, stdout, stderr)
+}
 
+// TestMain runs the tests, or the tool, for tests that need a process.
 func TestMain(m *testing.M) {
-	if os.Getenv(asTool) != "" {
+	if os.Getenv(fabrictest.AsTool) != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		context.AfterFunc(ctx, stop)
-		os.Exit(Run(ctx, version, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(runEither(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

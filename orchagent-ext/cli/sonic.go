@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"sluice/orchagent-ext/cli/kit"
+
 	"github.com/spf13/cobra"
 )
 
@@ -35,7 +37,7 @@ func asSONiC(root *cobra.Command) *cobra.Command {
 	}
 	cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
-	cmd.SetFlagErrorFunc(flagError)
+	cmd.SetFlagErrorFunc(kit.FlagError)
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	presentAs(cmd)
 	return cmd

@@ -14,9 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/techsupport"
 	"sluice/orchagent-ext/cli/terminal"
 	"sluice/yang/rows"
+	"sluice/yang/text"
 )
 
 // newTechsupportCommand returns `sluice techsupport`.
@@ -41,13 +43,13 @@ container. It takes 30 s at most, and 10 MiB.`,
   sluice techsupport --out techsupport.tar.gz --since 2h
   docker exec sluice start.sh sluice techsupport --out - > techsupport.tar.gz
   sluice techsupport -o json | jq '.parts[] | select(.name == "errors")'`,
-		Args: exactly(),
+		Args: kit.Exactly(),
 	}
 	flags := cmd.Flags()
 	dbs := addDatabases(flags)
 	flags.StringVar(&out, "out", "", "write an archive into this new file; - is standard output")
 	flags.DurationVar(&since, "since", 24*time.Hour, "how far back lines of the log are taken")
-	format := addFormat(flags, "one object")
+	format := kit.AddFormat(flags, "one object")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if since <= 0 {
 			return errors.New("--since must be more than 0")
@@ -80,7 +82,7 @@ container. It takes 30 s at most, and 10 MiB.`,
 				err = writePrivate(out, &packed)
 			}
 			if err == nil {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%d parts in %s\n", len(r.Parts), out)
+				fmt.Fprintf(cmd.ErrOrStderr(), "%d parts in %s\n", len(r.Parts), text.Lines(out))
 			}
 			return err
 		}

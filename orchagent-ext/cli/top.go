@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/terminal"
 	"sluice/orchagent-ext/cli/top"
@@ -47,17 +48,17 @@ Redis may be down: the frame says so, what was read last stays, and it goes on b
   sluice top --sort packets --port Ethernet0
   sluice top --once
   sluice top --json --interval 10s --count 6`,
-		Args: exactly(),
+		Args: kit.Exactly(),
 	}
 	flags := cmd.Flags()
 	dbs := addDatabases(flags)
 	flags.DurationVar(&t.interval, "interval", time.Second, "time between frames")
 	flags.IntVarP(&t.count, "count", "c", 0, "end after so many frames; 0: never")
 	once := flags.Bool("once", false, "print one frame, plain, and end")
-	t.format = addFormat(flags, "one object a frame, a line each")
-	order := addChoice(flags, "sort", "by what flows are sorted", string(top.ByRate), string(top.ByPackets), string(top.ByBytes), string(top.ByQP), string(top.ByPort))
+	t.format = kit.AddFormat(flags, "one object a frame, a line each")
+	order := kit.AddChoice(flags, "sort", "by what flows are sorted", string(top.ByRate), string(top.ByPackets), string(top.ByBytes), string(top.ByQP), string(top.ByPort))
 	flags.StringVarP(&t.port, "port", "p", "", "only this port, and the flows whose rows name it")
-	register(cmd, "port", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	kit.Register(cmd, "port", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return keysOf(cmd.Context(), dbs, "CONFIG_DB", "PORT"), cobra.ShellCompDirectiveNoFileComp
 	})
 	flags.IntVarP(&t.flows, "top", "n", 0, "so many flows at most (default: as many as fit, where there is no screen 20)")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/show"
 	"sluice/orchagent-ext/db/telemetry"
@@ -44,10 +45,10 @@ those in PATH, the sluiced that is running, as STATE_DB has it, Go and the kerne
 not there is said so.`,
 		Example: `  sluice version
   sluice version --json`,
-		Args: exactly(),
+		Args: kit.Exactly(),
 	}
 	dbs := addDatabases(cmd.Flags())
-	format := addFormat(cmd.Flags(), "one object a line")
+	format := kit.AddFormat(cmd.Flags(), "one object a line")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		folder := ""
 		self, err := os.Executable()

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/orchagent-ext/testbed/lab"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -19,12 +21,18 @@ func each(cmd *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
+// eachCommand calls f with each command of sluice and of sluice-lab.
+func eachCommand(f func(*cobra.Command)) {
+	each(NewRootCommand(true), f)
+	each(lab.NewRootCommand(version), f)
+}
+
 // ofALibrary are words of errors that are for programmers.
 var ofALibrary = regexp.MustCompile(`strconv|parsing|invalid argument|time: (invalid|missing|unknown)|accepts `)
 
 func TestFlagsSayWhatTheyTake(t *testing.T) {
 	tried := 0
-	each(NewRootCommand(true), func(cmd *cobra.Command) {
+	eachCommand(func(cmd *cobra.Command) {
 		path := strings.Fields(cmd.CommandPath())[1:]
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Value.Set("nonsense,") == nil {
@@ -65,7 +73,7 @@ func TestWordsThatDoNotExistAreAnsweredWithThoseThatDo(t *testing.T) {
 
 func TestCompletionKnowsTheValuesOfEveryChoice(t *testing.T) {
 	tried := 0
-	each(NewRootCommand(true), func(cmd *cobra.Command) {
+	eachCommand(func(cmd *cobra.Command) {
 		path := strings.Fields(cmd.CommandPath())[1:]
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			values := strings.Split(f.Value.Type(), "|")

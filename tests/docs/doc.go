@@ -16,7 +16,7 @@
 //
 //	```console demo
 //
-// shows of `make demo` is compared with a run of `sluice demo`, figures and bars
+// shows of `make demo` is compared with a run of `sluice-lab demo`, figures and bars
 // aside. The scripts of
 //
 //	```sh box

@@ -30,11 +30,12 @@ const (
 	endDaemon   = `pkill -INT -x sluiced; while pgrep -r D,R,S -x sluiced; do sleep 0.1; done; redis-cli -s /run/sluice/redis.sock -n 6 FLUSHDB`
 	endGNMI     = "pkill -INT -x sluice-gnmi; while pgrep -x sluice-gnmi; do sleep 0.1; done"
 	endTool     = "pkill -INT -x sluice; while pgrep -x sluice; do sleep 0.1; done"
+	endLab      = "pkill -INT -x sluice-lab; while pgrep -x sluice-lab; do sleep 0.1; done"
 	serves      = "grep -q 'sluice-gnmi starts' /tmp/output"
-	fromFar     = "ip netns exec far /usr/local/bin/sluice send "
+	fromFar     = "ip netns exec far /usr/local/bin/sluice-lab send "
 	sendPFC     = fromFar + "pfc --dev eth0 --priority 3 --time 10 --speed 100000; "
 	heardPFC    = sendPFC + printed
-	verifiedFar = "ip netns exec far /usr/local/bin/sluice gen --dev eth0 --src 2001:db8::1 --dst 2001:db8::5 --count 10 >/tmp/far; grep -q 'that were acknowledged' /tmp/far"
+	verifiedFar = "ip netns exec far /usr/local/bin/sluice-lab gen --dev eth0 --src 2001:db8::1 --dst 2001:db8::5 --count 10 >/tmp/far; grep -q 'that were acknowledged' /tmp/far"
 	advised     = fromFar + "rate-advice --dev eth0 --src 2001:db8::1 --dst 2001:db8::5 --dest-qp 0x11 --rate 25000; " + printed
 	start       = "(sluiced --sai-library " + library + " >/tmp/sluiced 2>&1 &); for i in $(seq 600); do ! " + running + " || exit 0; sleep 0.1; done; cat /tmp/sluiced; exit 1"
 )
@@ -59,10 +60,10 @@ const received = "for i in $(seq 1000); do [ -s /tmp/got ] && exit 0; sleep 0.1;
 // examples are all lines, in the order in which they run: each finds what those before
 // it left.
 var examples = []example{
-	{text: "sluice label --src-qp 0x123456 --dst-qp 0xABCDEF --src 2001:db8::1 --dst 2001:db8::2", then: "[ $(cat /tmp/output) = 0x6cb3e ]"},
-	{text: "sluice label --dst-qp 17 --src 2001:db8::1 --dst 2001:db8::2 --algorithm crc32", then: "grep -qx '0x[0-9a-f]*' /tmp/output"},
-	{text: "sluice gen out.pcap --pairs 1 --qps 64 --packets 10000", then: "[ -s /tmp/here/out.pcap ]"},
-	{text: "sluice gen - --service ud --start-psn random --seed 7 | sluice decode --flows -", then: printed},
+	{text: "sluice capture label --src-qp 0x123456 --dst-qp 0xABCDEF --src 2001:db8::1 --dst 2001:db8::2", then: "[ $(cat /tmp/output) = 0x6cb3e ]"},
+	{text: "sluice capture label --dst-qp 17 --src 2001:db8::1 --dst 2001:db8::2 --algorithm crc32", then: "grep -qx '0x[0-9a-f]*' /tmp/output"},
+	{text: "sluice-lab gen out.pcap --pairs 1 --qps 64 --packets 10000", then: "[ -s /tmp/here/out.pcap ]"},
+	{text: "sluice-lab gen - --service ud --start-psn random --seed 7 | sluice decode --flows -", then: printed},
 	{text: "sluice decode capture.pcap", then: "grep -q '105 RoCEv2' /tmp/output"},
 	{text: "sluice decode --flows capture.pcapng", given: "cp capture.pcap capture.pcapng", then: printed},
 	{
@@ -88,9 +89,9 @@ var examples = []example{
 	{text: "sluice observe --dev eth0", until: fromFar + "cnp --dev eth0 --src 2001:db8::1 --dst 2001:db8::5; grep -q CNP /tmp/output", then: endTool},
 	{text: "sluice observe --dev any --nak --cnp", until: fromFar + "cnp --dev eth0 --src 2001:db8::1 --dst 2001:db8::5; grep -q CNP /tmp/output", then: endTool},
 	{text: "sluice observe --dev eth0 --qp 0x11 --ecn ce --json --for 10s", run: "sluice observe --dev eth0 --qp 0x11 --ecn ce --json --for 1s", then: "grep -q '; 0 shown' /tmp/output"},
-	{text: "sluice lift6 roce-ipv4.pcap roce-ipv6.pcap", given: "cp capture.pcap roce-ipv4.pcap", then: "[ -s /tmp/here/roce-ipv6.pcap ]"},
-	{text: "sluice relabel in.pcap out.pcap", given: "cp roce-ipv6.pcap in.pcap; rm -f out.pcap", then: "grep -q 'labels written: 105' /tmp/output"},
-	{text: "sluice relabel in.pcapng out.pcapng --algorithm crc32 --rewrite always", given: "cp roce-ipv6.pcap in.pcapng", then: "grep -q 'labels written: 105' /tmp/output"},
+	{text: "sluice capture lift6 roce-ipv4.pcap roce-ipv6.pcap", given: "cp capture.pcap roce-ipv4.pcap", then: "[ -s /tmp/here/roce-ipv6.pcap ]"},
+	{text: "sluice capture relabel in.pcap out.pcap", given: "cp roce-ipv6.pcap in.pcap; rm -f out.pcap", then: "grep -q 'labels written: 105' /tmp/output"},
+	{text: "sluice capture relabel in.pcapng out.pcapng --algorithm crc32 --rewrite always", given: "cp roce-ipv6.pcap in.pcapng", then: "grep -q 'labels written: 105' /tmp/output"},
 	{text: "sluice doctor", then: "grep -q ' kernel ' /tmp/output"},
 	{text: "sluice doctor --dev any --for 10s", run: "sluice doctor --dev any --for 1s", then: "grep -q ' rights ' /tmp/output"},
 	{text: "sluice doctor capture.pcap", then: "grep -q ' ports ' /tmp/output"},
@@ -107,25 +108,26 @@ var examples = []example{
 		then:  "for i in $(seq 1000); do grep -q rdmaOpCode /tmp/tls && exit 0; sleep 0.1; done; exit 1",
 	},
 
-	{text: "sluice send pfcm --dev eth0 --dst fe80::2 --action pause --time 500"},
-	{text: "sluice send pfcm --dev eth0 --dst fe80::2 --action reduce --reduction 50 --time 1000"},
-	{text: "sluice send pfcm --encapsulation hop-by-hop --write pfcm.pcap", then: "sluice decode /tmp/here/pfcm.pcap | grep -qi pfcm"},
-	{text: "sluice send ppfc --hex --transport udp --flow qps --flow-dst-qp 0x11", then: "grep -qx '[0-9a-f ]*' /tmp/output"},
-	{text: "sluice send ppfc --dev eth0 --dst 2001:db8::1 --pt stop --duration 1000"},
-	{text: "sluice send ppfc --src 192.0.2.1 --dst 203.0.113.9 --transport udp --flow qps --flow-dst-qp 0x11"},
-	{text: "sluice send rate-advice --dst 2001:db8::11 --dest-qp 0x11 --rate 25000 --count 10 --interval 1ms"},
-	{text: "sluice send rate-advice --dev eth0 --dst 2001:db8::11 --dest-qp 0x11 --source-qp 0x22 --rate 25000"},
-	{text: "sluice send cnp --dev eth0 --dst 2001:db8::11 --dest-qp 0x11"},
-	{text: "sluice send pfc --write pfc.pcap --priority 3 --time 10 --speed 100000", then: "sluice decode /tmp/here/pfc.pcap | grep -qi pfc"},
-	{text: "sluice send pfc --dev eth0 --priority 3 --time 10 --speed 100000"},
-	{text: "sluice send pfc --dev eth0 --priority 3,4 --quanta 0"},
-	{text: "sluice gen --dev eth0 --dst 2001:db8:0:2::b --qps 64 --line-rate 1Gbps --rate 1Gbps --for 2s", then: printed},
-	{text: "sluice gen --dev eth0 --dst 2001:db8:0:2::b --qps 2 --rate 100Mbps --count 1000 --obey pfcm,pfc", then: printed},
-	{text: "sluice gen --dev eth0 --dst 10.0.2.2 --qps 16 --rate 100Mbps --for 2s", then: printed},
+	{text: "sluice-lab send pfcm --dev eth0 --dst fe80::2 --action pause --time 500"},
+	{text: "sluice-lab send pfcm --dev eth0 --dst fe80::2 --action reduce --reduction 50 --time 1000"},
+	{text: "sluice-lab send pfcm --encapsulation hop-by-hop --write pfcm.pcap", then: "sluice decode /tmp/here/pfcm.pcap | grep -qi pfcm"},
+	{text: "sluice-lab send ppfc --hex --transport udp --flow qps --flow-dst-qp 0x11", then: "grep -qx '[0-9a-f ]*' /tmp/output"},
+	{text: "sluice-lab send ppfc --dev eth0 --dst 2001:db8::1 --pt stop --duration 1000"},
+	{text: "sluice-lab send ppfc --src 192.0.2.1 --dst 203.0.113.9 --transport udp --flow qps --flow-dst-qp 0x11"},
+	{text: "sluice-lab send rate-advice --dst 2001:db8::11 --dest-qp 0x11 --rate 25000 --count 10 --interval 1ms"},
+	{text: "sluice-lab send rate-advice --dev eth0 --dst 2001:db8::11 --dest-qp 0x11 --source-qp 0x22 --rate 25000"},
+	{text: "sluice-lab send cnp --dev eth0 --dst 2001:db8::11 --dest-qp 0x11"},
+	{text: "sluice-lab send pfc --write pfc.pcap --priority 3 --time 10 --speed 100000", then: "sluice decode /tmp/here/pfc.pcap | grep -qi pfc"},
+	{text: "sluice-lab send pfc --dev eth0 --priority 3 --time 10 --speed 100000"},
+	{text: "sluice-lab send pfc --dev eth0 --priority 3,4 --quanta 0"},
+	{text: "sluice-lab gen --dev eth0 --dst 2001:db8:0:2::b --qps 64 --line-rate 1Gbps --rate 1Gbps --for 2s", then: printed},
+	{text: "sluice-lab gen --dev eth0 --dst 2001:db8:0:2::b --qps 2 --rate 100Mbps --count 1000 --obey pfcm,pfc", then: printed},
+	{text: "sluice-lab gen --dev eth0 --dst 10.0.2.2 --qps 16 --rate 100Mbps --for 2s", then: printed},
 	{text: "sluice listen", until: heardPFC, then: endTool},
 	{text: "sluice listen --dev eth0 --json --for 10s", until: heardPFC, then: endTool},
 	{text: "sluice listen --count 1", until: heardPFC, then: "while pgrep -x sluice; do " + sendPFC + "sleep 0.1; done"}, // the first one may come before it listens
-	{text: "sluice listen --verify --dev eth0 --for 10s", until: verifiedFar, then: endTool},
+	{text: "sluice-lab verify --dev eth0 --count 6400 --json", run: "sluice-lab verify --dev eth0 --count 10 --json", until: verifiedFar, then: printed},
+	{text: "sluice-lab verify --dev eth0 --for 10s", until: verifiedFar, then: endLab},
 	{text: "sluice advise listen --json", until: advised, then: endTool},
 	{text: "sluice advise listen", until: advised, then: endTool},
 	{text: "sluice advise listen --dev eth0 --json --from 2001:db8::/32 --for 10s", until: advised, then: endTool},
@@ -197,14 +199,14 @@ var examples = []example{
 	{text: "sluice sim advise fabric.yaml", then: "grep -q high_bytes /tmp/output"},
 	{text: "sluice sim fabric.yaml --json", then: "grep -q '\"collective_s\"' /tmp/output"},
 
-	{text: "sudo bin/sluice demo", then: printed},
-	{text: "sudo bin/sluice demo --scenario hold", then: printed, long: true}, // as make demo does,
-	{text: "sudo bin/sluice demo --sai-profile SLUICE_HIDE=compute,rewrite", then: printed},
+	{text: "sudo bin/sluice-lab demo", then: printed},
+	{text: "sudo bin/sluice-lab demo --scenario hold", then: printed, long: true}, // as make demo does,
+	{text: "sudo bin/sluice-lab demo --sai-profile SLUICE_HIDE=compute,rewrite", then: printed},
 }
 
 // furniture is what the examples presuppose: Redis with rows, ports, a neighbor on eth0.
 const furniture = `
-install bin/sluiced bin/sluice-gnmi bin/sluice /usr/local/bin/
+install bin/sluiced bin/sluice-gnmi bin/sluice bin/sluice-lab /usr/local/bin/
 mkdir -p /etc/sluice /run/sluice /tmp/here
 cat >/etc/sluice/database_config.json <<'END'
 {"INSTANCES": {"redis": {"unix_socket_path": "/run/sluice/redis.sock"}},
@@ -253,7 +255,7 @@ func helpOf(t *testing.T, words ...string) (texts []string) {
 }
 
 // titles are those of the groups of commands in a text of --help.
-var titles = []string{"Available Commands:", "Use it:", "Look:", "Captures:", "Plan:", "For experts:"}
+var titles = []string{"Available Commands:", "Use it:", "Look:", "Captures:", "Plan:", "For experts:", "Show it:", "Traffic:", "Notifications:"}
 
 // commandsIn returns the commands that a text of --help lists, of all groups.
 func commandsIn(help string) (names []string) {
@@ -277,7 +279,7 @@ var withRemark = regexp.MustCompile(`^  (sluiced|sluice-gnmi)($|  | -.*?($|   ))
 // examplesOf returns the lines of --help of all programs that are examples.
 func examplesOf(t *testing.T) (lines []string) {
 	t.Helper()
-	for _, program := range []string{"sluice", "sluiced", "sluice-gnmi"} {
+	for _, program := range []string{"sluice", "sluice-lab", "sluiced", "sluice-gnmi"} {
 		for _, text := range helpOf(t, program) {
 			text, _, _ = strings.Cut(text, "\nFlags:")
 			if _, list, ok := strings.Cut(text, "Examples:\n"); ok {

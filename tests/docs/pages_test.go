@@ -84,8 +84,8 @@ func (p *page) write(t *testing.T, run []command, outputs [][]string) {
 
 // TestFirstHourPagesPrintWhatTheySay runs the commands of each page.
 func TestFirstHourPagesPrintWhatTheySay(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "sluice")
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", program, "./orchagent-ext/cmd/sluice")
+	programs := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", programs, "./orchagent-ext/cmd/sluice", "./orchagent-ext/cmd/sluice-lab")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", build, err, out)
@@ -101,7 +101,7 @@ func TestFirstHourPagesPrintWhatTheySay(t *testing.T) {
 			continue
 		}
 		ran += len(p.run)
-		t.Run(name, func(t *testing.T) { p.check(t, workplace(t, program)) })
+		t.Run(name, func(t *testing.T) { p.check(t, workplace(t, programs)) })
 	}
 	if ran < 20 {
 		t.Errorf("only %d commands were found: are the pages read right?", ran)
@@ -132,9 +132,9 @@ func (p *page) check(t *testing.T, dir string) {
 	}
 }
 
-// workplace makes the folder that the commands of a page run in: bin/sluice, built
+// workplace makes the folder that the commands of a page run in: bin with the tools, built
 // from the source as it is, and a copy of the captures and dissectors.
-func workplace(t *testing.T, program string) string {
+func workplace(t *testing.T, programs string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, folder := range []string{"tests/captures", "docs/dissectors", "orchagent-ext/wire/notify/testdata"} {
@@ -142,10 +142,7 @@ func workplace(t *testing.T, program string) string {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(program, filepath.Join(dir, "bin/sluice")); err != nil {
+	if err := os.Symlink(programs, filepath.Join(dir, "bin")); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -200,12 +197,12 @@ func TestDemoPrintsWhatThePagesSay(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for namespaces and BPF")
 	}
-	for _, file := range []string{"sluice", "sluiced", "libsoftsai.so"} {
+	for _, file := range []string{"sluice-lab", "sluiced", "libsoftsai.so"} {
 		if _, err := os.Stat(filepath.Join(root, "bin", file)); err != nil {
 			t.Skipf("needs what make build makes: %v", err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "bin/sluice", "demo", "--out", t.TempDir())
+	cmd := exec.CommandContext(t.Context(), "bin/sluice-lab", "demo", "--out", t.TempDir())
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {

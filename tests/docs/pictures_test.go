@@ -13,11 +13,11 @@ import (
 // TestPicturesAreWhatTheCommandsDraw: the pictures of pages are those that the commands beside them
 // draw with the programs of today.
 func TestPicturesAreWhatTheCommandsDraw(t *testing.T) {
-	sluice, err := filepath.Abs("../../bin/sluice")
+	bin, err := filepath.Abs("../../bin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(sluice); err != nil {
+	if _, err := os.Stat(bin); err != nil {
 		t.Skipf("needs what make build makes: %v", err)
 	}
 	for picture, options := range map[string][2][]string{
@@ -27,11 +27,11 @@ func TestPicturesAreWhatTheCommandsDraw(t *testing.T) {
 		dir := t.TempDir()
 		capture, drawn := filepath.Join(dir, "capture.pcap"), filepath.Join(dir, picture)
 		for _, args := range [][]string{
-			append([]string{"gen", capture, "--pairs", "1", "--qps", "64", "--packets", "6400"}, options[0]...),
-			append([]string{"balance", capture, "--paths", "8", "--svg", drawn}, options[1]...),
+			append([]string{"sluice-lab", "gen", capture, "--pairs", "1", "--qps", "64", "--packets", "6400"}, options[0]...),
+			append([]string{"sluice", "balance", capture, "--paths", "8", "--svg", drawn}, options[1]...),
 		} {
-			if out, err := exec.Command(sluice, args...).CombinedOutput(); err != nil {
-				t.Fatalf("sluice %v: %v\n%s", args, err, out)
+			if out, err := exec.Command(filepath.Join(bin, args[0]), args[1:]...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %v\n%s", args, err, out)
 			}
 		}
 		got, err := os.ReadFile(drawn)

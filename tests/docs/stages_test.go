@@ -154,8 +154,8 @@ for i in $(seq 600); do etcdctl get --prefix /sluice/default/node/ | grep -q . &
 	},
 	{
 		page:  "notifications.md",
-		first: "sluice send pfcm --dev eth0",
-		given: "ip netns add far; ip link add eth0 type veth peer name eth0 netns far; ip link set eth0 up; ip -n far addr add fe80::2/64 dev eth0 nodad; ip -n far link set eth0 up; while ip addr show dev eth0 | grep -q tentative; do sleep 0.1; done",
+		first: "sluice-lab send pfcm --dev eth0",
+		given: "install bin/sluice-lab /usr/local/bin/; ip netns add far; ip link add eth0 type veth peer name eth0 netns far; ip link set eth0 up; ip -n far addr add fe80::2/64 dev eth0 nodad; ip -n far link set eth0 up; while ip addr show dev eth0 | grep -q tentative; do sleep 0.1; done",
 	},
 	{
 		page:  "advice.md",
@@ -163,7 +163,7 @@ for i in $(seq 600); do etcdctl get --prefix /sluice/default/node/ | grep -q . &
 	},
 	{
 		page:  "security.md",
-		first: "sluice send pfcm --dev Ethernet0",
+		first: "sluice-lab send pfcm --dev Ethernet0",
 		given: "ip addr add fe80::1/64 dev Ethernet0 nodad; ip link set Ethernet0 up; ip link set far-Ethernet0 up; ip neigh add fe80::2 lladdr 00:00:5e:00:53:02 dev Ethernet0",
 		then:  "grep -q '^5 ' /tmp/output",
 	},

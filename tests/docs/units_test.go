@@ -23,7 +23,7 @@ func packaged(t *testing.T, b *box, here string) {
 	}
 	b.install(systemctl)
 	b.run("/", "mv /usr/local/bin/systemctl /usr/bin/systemctl") // apt-get looks there alone
-	debs, err := filepath.Glob(filepath.Join(dir, "*.deb"))
+	debs, err := filepath.Glob(filepath.Join(dir, "sluice_*.deb"))
 	if err != nil || len(debs) != 1 {
 		t.Fatalf("packages %q, %v", debs, err)
 	}

@@ -78,7 +78,7 @@ func TestMain(m *testing.M) {
 func buildTool(t *testing.T, dir string) *tool {
 	t.Helper()
 	s := &tool{path: filepath.Join(dir, "sluice"), flows: map[string][]flowRecord{}}
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", s.path, "./orchagent-ext/cmd/sluice")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", dir, "./orchagent-ext/cmd/sluice", "./orchagent-ext/cmd/sluice-lab")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", build, err, out)
@@ -88,7 +88,7 @@ func buildTool(t *testing.T, dir string) *tool {
 		t.Fatalf("captures: %v %v", s.captures, err)
 	}
 	v6 := filepath.Join(dir, "ipv6.pcap")
-	s.run(t, "lift6", root+"/tests/captures/rc-send-ipv4.pcap", v6)
+	s.run(t, "capture", "lift6", root+"/tests/captures/rc-send-ipv4.pcap", v6)
 	s.captures = append(s.captures, v6)
 	for _, c := range s.captures {
 		s.flows[c] = s.decode(t, c)

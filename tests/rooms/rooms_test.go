@@ -170,7 +170,7 @@ var confined = []struct {
 }{
 	{"github.com/redis/go-redis", []string{"orchagent-ext/db/sonicdb"}},
 	{"go.etcd.io/etcd", []string{"orchagent-ext/host/etcd", "orchagent-ext/flows/streamid", "tests/etcdtest"}},
-	{"sluice/orchagent-ext/testbed", []string{"orchagent-ext/testbed", "orchagent-ext/cli/demo", "lab", "tests"}},
+	{"sluice/orchagent-ext/testbed", []string{"orchagent-ext/testbed", "orchagent-ext/cmd/sluice-lab", "lab", "tests"}},
 	{"sluice/tests", []string{"tests"}},
 }
 
@@ -209,6 +209,9 @@ func TestOnlySluicedLinksTheSwitch(t *testing.T) {
 			if slices.Contains(deps, of) != links {
 				t.Errorf("%s links %s: %v, want %v", program, of, !links, links)
 			}
+		}
+		if i := slices.IndexFunc(deps, func(of string) bool { return strings.HasPrefix(of, "sluice/orchagent-ext/testbed") }); i >= 0 {
+			t.Errorf("%s links %s, of the laboratory", program, deps[i])
 		}
 	}
 }

@@ -123,13 +123,8 @@ func (c *Chooser) queuePairNumber(peer, k int) uint32 {
 // tuple returns the fields of a connection's packets, without a label.
 func (c *Chooser) tuple(n Connection) ecmp.Tuple {
 	t := ecmp.Tuple{Src: c.topo.Address(n.Src), Dst: c.topo.Address(n.Dst), Proto: 17, SrcPort: 49152, DstPort: roce.UDPPort}
-	if c.cfg.perQueuePair { // as the kernel's rdma_flow_label_to_udp_sport: 14 bits of a hash
-		src, dst := c.queuePairNumber(n.Dst, n.K), c.queuePairNumber(n.Src, n.K)
-		v := uint64(src) * uint64(dst) // rdma_calc_flow_label of Linux
-		v ^= v >> 20
-		v ^= v >> 40
-		label := uint32(v) & 0xfffff
-		t.SrcPort = uint16(label&0x3fff^label>>14) | 0xc000
+	if c.cfg.perQueuePair {
+		t.SrcPort = roce.LinuxSourcePort(c.queuePairNumber(n.Dst, n.K), c.queuePairNumber(n.Src, n.K))
 	}
 	return t
 }

@@ -14,6 +14,7 @@ import (
 // Made by `make bench` before it measures.
 const (
 	sluice    = "../../../bin/sluice"
+	lab       = "../../../bin/sluice-lab"
 	softflowd = "../../../build/softflowd"
 )
 
@@ -22,7 +23,7 @@ const (
 // file, with one UDP source port, it counts 256 flows; of the second, with a port for each
 // queue pair, as many as there are.
 func BenchmarkFlows(b *testing.B) {
-	for _, program := range []string{softflowd, sluice} {
+	for _, program := range []string{softflowd, sluice, lab} {
 		if _, err := os.Stat(program); err != nil {
 			b.Skip(err)
 		}
@@ -37,7 +38,7 @@ func BenchmarkFlows(b *testing.B) {
 	} {
 		file := filepath.Join(dir, tt.sport+".pcap")
 		if _, err := os.Stat(file); err != nil {
-			cpu(b, sluice, "gen", file, "--pairs", "128", "--qps", "64", "--packets", "800000", "--sport", tt.sport)
+			cpu(b, lab, "gen", file, "--pairs", "128", "--qps", "64", "--packets", "800000", "--sport", tt.sport)
 		}
 		b.Run(tt.name, func(b *testing.B) {
 			var theirs, ours time.Duration

@@ -51,8 +51,8 @@ counts # it is there
 # b, which is in no policy: when it has come, the others have, too, or never will.
 cases=0 before=0
 observe() {
-	in_ a sluice send $2 --dev eth0 --src $sender --dst $receiver --count 5 --interval 5ms >"$dir/sent"
-	in_ a sluice send pfcm --dev eth0 --src $sender --dst $last --stream-id 9999 >"$dir/sent"
+	in_ a sluice-lab send $2 --dev eth0 --src $sender --dst $receiver --count 5 --interval 5ms >"$dir/sent"
+	in_ a sluice-lab send pfcm --dev eth0 --src $sender --dst $last --stream-id 9999 >"$dir/sent"
 	cases=$((cases + 1))
 	until_there $cases '"stream_id":9999' "$dir/heard"
 	counts
