@@ -6,7 +6,7 @@
 //
 // They are those of a folder DIR with SONiC's programs in their places, such as an unpacked
 // image of docker-sonic-vs. A switch (root.go, files.go) is DIR over this machine's root, in
-// namespaces of its own: the programs find everything at the paths of a switch, and what they
+// namespaces of its own: the programs find everything at the paths of a switch, and all that they
 // write is gone in the end. Redis, the Docker daemon and the image are real; systemd is not
 // there, its command systemctl is a stand-in (systemctl.go).
 //

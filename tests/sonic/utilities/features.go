@@ -30,7 +30,7 @@ func (m *machine) featured(ctx context.Context) (func(), error) {
 		_ = cmd.Wait()
 		log.Close()
 	}
-	// It has read all rows when it has started what they enable.
+	// It has read all rows when it has started a unit that they enable.
 	if err := until(ctx, "featured starts swss", func() bool { return unitNamed("swss").is("active") }); err != nil {
 		text, _ := os.ReadFile(log.Name())
 		end()
@@ -51,10 +51,10 @@ func calls() string {
 	return strings.Join(all, "\n")
 }
 
-// reboots: the script of warm reboot up to the kernel that it loads, and what it would do then.
+// reboots: the script of warm reboot up to the kernel that it loads, and its next steps.
 func (m *machine) reboots(ctx context.Context) error {
 	m.Programs = append(m.Programs, "generate_shutdown_order.py")
-	m.runs(ctx, "reboot: SONiC computes its order anew", "/usr/local/bin/generate_shutdown_order.py")
+	m.runs(ctx, "reboot: SONiC computes its order", "/usr/local/bin/generate_shutdown_order.py")
 	order, err := os.ReadFile("/etc/sonic/warm-reboot_order")
 	m.judge("reboot: sluiced ends before swss and syncd", "sluice swss syncd <nil>", fmt.Sprint(string(order), " ", err))
 	res := m.run(ctx, "warm-reboot", "-v")

@@ -158,7 +158,7 @@ func sonic() tables {
 		"PORTCHANNEL":        {"PortChannel1": {"admin_status": "up", "mtu": "9100", "min_links": "1", "lacp_key": "auto"}},
 		"PORTCHANNEL_MEMBER": {"PortChannel1|Ethernet24": {}, "PortChannel1|Ethernet28": {}},
 		"VLAN":               {"Vlan10": {"vlanid": "10"}},
-		"ACL_TABLE":          {"DATAACL": {"type": "L3", "policy_desc": "DATAACL", "stage": "ingress", "ports": []string{"Ethernet0", "Ethernet4"}}},
+		"ACL_TABLE":          {"DATAACL": {"type": "L3", "policy_desc": "DATAACL", "stage": "ingress", "ports": []string{"Ethernet0", "Ethernet12"}}},
 		"ACL_RULE":           {"DATAACL|RULE_1": {"PRIORITY": "9999", "PACKET_ACTION": "DROP", "SRC_IP": "10.9.0.0/16"}},
 		"SWITCH_HASH":        {"GLOBAL": {"ecmp_hash": []string{"SRC_IP", "DST_IP", "IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT"}}},
 	}

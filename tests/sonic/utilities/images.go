@@ -131,7 +131,7 @@ func (m *machine) images(ctx context.Context) error {
 	return m.builtIn(ctx)
 }
 
-// builtIn registers what SONiC's image has as packages, with the order of shutdown of SONiC's own
+// builtIn registers the packages of SONiC's own image, with the order of shutdown of SONiC's own
 // manifests, so that it can be computed for Sluice. The images are empty.
 func (m *machine) builtIn(ctx context.Context) error {
 	before := map[string][]string{"database": {}, "swss": {"syncd"}, "syncd": {}}

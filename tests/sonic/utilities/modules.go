@@ -49,7 +49,7 @@ func (m *machine) removeModels() error {
 	return err
 }
 
-// loaded is what modules.py prints.
+// loaded is the output of modules.py.
 type loaded struct {
 	modules map[string]string // by table
 	unknown []string          // tables of the configuration that no module has

@@ -39,6 +39,11 @@ func (m *machine) packageLife(ctx context.Context) error {
 	if err := m.images(ctx); err != nil {
 		return err
 	}
+	stop, err := m.featured(ctx) // uninstall waits for it
+	if err != nil {
+		return err
+	}
+	defer stop()
 	version, err := m.version()
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"strings"
 )
@@ -176,5 +175,3 @@ func (m *machine) rollbacks(ctx context.Context, base content, full tables) erro
 	m.has("checkpoint: none is left", "[]", m.run(ctx, "config", "list-checkpoints").output)
 	return nil
 }
-
-var _ = fmt.Sprint

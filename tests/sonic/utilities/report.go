@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A report is what the run showed, in the form of tests/sonic.
+// A report has the checks of a run, in the form of tests/sonic.
 type report struct {
 	Release  string   `json:"release"`  // of SONiC, by /etc/sonic/sonic_version.yml
 	Programs []string `json:"programs"` // of SONiC that ran
@@ -25,7 +25,7 @@ type check struct {
 	Got      string `json:"got"`
 }
 
-// judge adds a check that got is what was expected.
+// judge adds a check that got equals expected.
 func (r *report) judge(name string, expected, got any) {
 	c := check{Name: name, Expected: fmt.Sprint(expected), Got: fmt.Sprint(got)}
 	c.OK = c.Expected == c.Got

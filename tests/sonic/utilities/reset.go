@@ -33,6 +33,11 @@ func (m *machine) reset(ctx context.Context) error {
 		return err
 	}
 	defer stop()
+	end, err := m.featured(ctx) // uninstall waits for it
+	if err != nil {
+		return err
+	}
+	defer end()
 	defer os.Unsetenv("REQUESTS_CA_BUNDLE")
 
 	m.runs(ctx, "registry: add the repository", manager, "repository", "add", "sluice", registryName+"/"+imageName, "--default-reference", version)

@@ -16,7 +16,7 @@ type scenario struct {
 	run    func(*machine, context.Context) error
 }
 
-// scenarios in their order: what comes first needs least of a switch.
+// scenarios in their order: the first needs least of a switch.
 var scenarios = []scenario{
 	{"modules", "all of SONiC's YANG modules and Sluice's in one context", false, (*machine).modules},
 	{"patch", "config apply-patch, replace, checkpoint, rollback", false, (*machine).patches},

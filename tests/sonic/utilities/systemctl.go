@@ -101,7 +101,7 @@ func (u unit) mark(s string, on bool) {
 	_ = os.Remove(u.state(s))
 }
 
-// start runs what the unit's file has before its main process, which it waits for only.
+// start runs the commands before the main process of the unit, which only waits.
 func (u unit) start() int {
 	if u.is("active") {
 		return 0

@@ -23,7 +23,7 @@ var written = []string{
 // A tree is the files of folders, each with a digest of its content.
 type tree map[string]string
 
-// snapshot reads the folders that the package manager writes to. What Python compiles is left out.
+// snapshot reads the folders that the package manager writes to. Files that Python compiles are left out.
 func snapshot() (tree, error) {
 	t := tree{}
 	for _, pattern := range written {
