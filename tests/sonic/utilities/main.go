@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,6 +22,7 @@ type request struct {
 	sonic     string // folder with SONiC's programs
 	repo      string // folder of this tree
 	out       string // file of the report
+	report    string // file of the report of tests/sonic, which gets the checks too; "" is none
 	image     string // image of the container, as docker save writes it
 	scenarios string // names, separated by commas; "" is all
 }
@@ -33,6 +35,7 @@ func main() {
 	flag.StringVar(&r.sonic, "sonic", "", "`folder` with SONiC's programs in their places")
 	flag.StringVar(&r.repo, "repo", ".", "`folder` of this tree")
 	flag.StringVar(&r.out, "out", "build/sonic/utilities.json", "`file` of the report")
+	flag.StringVar(&r.report, "into", "", "`file` of the report of tests/sonic, to which the checks are added")
 	flag.StringVar(&r.image, "image", "build/docker-sluice.tar.gz", "`file` of the container's image (make image-tar)")
 	flag.StringVar(&r.scenarios, "scenario", "", "`names` of scenarios, separated by commas; without it all run")
 	stage := flag.String("stage", "", "for the command itself")
@@ -95,7 +98,16 @@ func outside(ctx context.Context, r request) error {
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,
 		Pdeathsig:  syscall.SIGKILL,
 	}
-	return cmd.Run()
+	failed := cmd.Run()
+	if r.report == "" {
+		return failed
+	}
+	text, err := os.ReadFile(r.out)
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	var done report
+	return errors.Join(failed, json.Unmarshal(text, &done), done.into(r.report))
 }
 
 // stage returns this program at a later stage of the same run.

@@ -28,6 +28,9 @@ var packageFiles = []string{
 // remain, since the package manager writes them for all packages.
 var changedFiles = []string{"/etc/sonic/init_cfg.json", "/etc/sonic/generated_services.conf", "/etc/sonic/fast-reboot_order", "/etc/sonic/warm-reboot_order"}
 
+// autoRestart is a file that featured writes some time after an installation.
+const autoRestart = "/etc/systemd/system/sluice.service.d/auto_restart.conf"
+
 // packageLife installs, upgrades, downgrades and removes the package.
 func (m *machine) packageLife(ctx context.Context) error {
 	if err := m.removeModels(); err != nil {
@@ -85,7 +88,7 @@ func (m *machine) installed(ctx context.Context, before tree) error {
 		}
 		want = append(want, files[0]+"/sluice.py")
 	}
-	m.judge("install: writes exactly the files of a package", "", missing(want, after)+after.since(before, append(want, changedFiles...)...))
+	m.judge("install: writes exactly the files of a package", "", missing(want, after)+after.since(before, slices.Concat(want, changedFiles, []string{autoRestart})...))
 	for _, kind := range []string{"warm", "fast"} {
 		text, err := os.ReadFile("/etc/sonic/" + kind + "-reboot_order")
 		m.judge("install: sluiced ends before swss and syncd in a "+kind+" reboot", "sluice swss syncd <nil>", fmt.Sprint(string(text), " ", err))
@@ -93,8 +96,12 @@ func (m *machine) installed(ctx context.Context, before tree) error {
 	text, err := os.ReadFile("/etc/sonic/sluice_reconcile")
 	m.judge("install: a warm boot waits for sluiced alone", "sluiced <nil>", fmt.Sprint(string(text), " ", err))
 	unit, err := os.ReadFile("/usr/lib/systemd/system/sluice.service")
-	m.holds("install: the unit comes after syncd", err == nil && strings.Contains(string(unit), "After=syncd.service") && strings.Contains(string(unit), "Requires=database.service"),
-		"Requires=database.service After=syncd.service", tail(string(unit), 30))
+	if err != nil {
+		return err
+	}
+	for _, line := range []string{"Requires=database.service", "After=swss.service", "After=syncd.service"} {
+		m.has("install: the unit has "+line, line+"\n", string(unit))
+	}
 
 	is, err := m.contents(ctx)
 	if err != nil {

@@ -5,8 +5,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -66,14 +69,57 @@ func (r *report) failed() (n int) {
 }
 
 func (r *report) write(file string) error {
+	text, err := marshal(r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o666)
+}
+
+// into adds the programs and checks to the report of tests/sonic, which keeps its other parts. Those
+// of an earlier run of the same scenarios are replaced. A report that is not there is left so.
+func (r *report) into(file string) error {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var parts map[string]json.RawMessage
+	var was report
+	if err := errors.Join(json.Unmarshal(text, &parts), json.Unmarshal(text, &was)); err != nil {
+		return fmt.Errorf("read the report %s: %w", file, err)
+	}
+	if was.Release != r.Release {
+		return fmt.Errorf("%s is of release %s, these checks are of %s", file, was.Release, r.Release)
+	}
+	mine := map[string]bool{}
+	for _, c := range r.Checks {
+		mine[c.Name] = true
+	}
+	checks := append(slices.DeleteFunc(was.Checks, func(c check) bool { return mine[c.Name] }), r.Checks...)
+	programs := append(slices.DeleteFunc(was.Programs, func(p string) bool { return slices.Contains(r.Programs, p) }), r.Programs...)
+	if parts["checks"], err = marshal(checks); err != nil {
+		return err
+	}
+	if parts["programs"], err = marshal(programs); err != nil {
+		return err
+	}
+	if text, err = marshal(parts); err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o666)
+}
+
+// marshal returns JSON as people read it.
+func marshal(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(r); err != nil {
-		return err
-	}
-	return os.WriteFile(file, b.Bytes(), 0o666)
+	err := e.Encode(value)
+	return b.Bytes(), err
 }
 
 // tail returns the last lines of a text.

@@ -3,7 +3,11 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"sluice/yang/rows"
@@ -71,5 +75,39 @@ func TestVersionsOfManifests(t *testing.T) {
 	}
 	if got, err := versionOf([]byte(text)); got != "0.9.0" || err != nil {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// TestReportsAreMerged: checks of an earlier run are replaced, and other parts of the report stay.
+func TestReportsAreMerged(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.json")
+	r := report{Release: "202505", Programs: []string{"config"}, Checks: []check{{Name: "a", OK: true}}}
+	if err := r.into(file); err != nil {
+		t.Fatalf("without a report: %v", err)
+	}
+	const was = `{"release": "202505", "programs": ["syncd", "config"], "checks": [{"name": "a"}, {"name": "b", "ok": true}], "warm_restart": {"rewritten": 0}}`
+	if err := os.WriteFile(file, []byte(was), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.into(file); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		report
+		WarmRestart struct{ Rewritten *int } `json:"warm_restart"`
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(got.Programs, got.Checks) != "[syncd config] [{b true  } {a true  }]" || got.WarmRestart.Rewritten == nil {
+		t.Errorf("%s", text)
+	}
+	r.Release = "202605"
+	if err := r.into(file); err == nil {
+		t.Error("checks of another release are added")
 	}
 }
