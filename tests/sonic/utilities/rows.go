@@ -113,18 +113,33 @@ func (m *machine) contents(ctx context.Context) (content, error) {
 	return c, nil
 }
 
-// same judges that CONFIG_DB has exactly some rows; Sluice's only, where ours is given.
+// same judges that CONFIG_DB has exactly some rows.
 func (m *machine) same(ctx context.Context, check string, want content) error {
 	is, err := m.contents(ctx)
 	if err != nil {
 		return err
 	}
+	m.equal(check, want, is)
+	return nil
+}
+
+// sameOurs judges that CONFIG_DB has exactly those rows of Sluice.
+func (m *machine) sameOurs(ctx context.Context, check string, want content) error {
+	is, err := m.contents(ctx)
+	if err != nil {
+		return err
+	}
+	m.equal(check, want.ours(), is.ours())
+	return nil
+}
+
+// equal judges that the rows are those that are wanted.
+func (m *machine) equal(check string, want, is content) {
 	got := is.minus(want)
 	if got == "" {
 		got = fmt.Sprintf("%d rows as given", len(want))
 	}
 	m.judge(check, fmt.Sprintf("%d rows as given", len(want)), got)
-	return nil
 }
 
 // begin makes CONFIG_DB hold exactly these tables.
