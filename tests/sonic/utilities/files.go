@@ -49,9 +49,9 @@ func (m *machine) files() error {
 	texts := map[string]string{
 		"/etc/sonic/sonic_version.yml": fmt.Sprintf("build_version: '%s'\ndebian_version: '12'\nasic_type: vs\nbuild_date: Thu Jan 1 00:00:00 UTC 1970\n"+
 			"built_by: none\ncommit_id: '0'\nkernel_version: '6'\nrelease: 'none'\nbranch: 'none'\nlibswsscommon: 1.0.0\nsonic_utilities: 1.2\n", filepath.Base(m.sonic)),
-		"/host/machine.conf":                                           "onie_platform=" + platform + "\nonie_machine=kvm_x86_64\n",
-		"/etc/sonic/generated_services.conf":                           "database.service\nswss.service\nsyncd.service\n",
-		"/etc/fips/fips_enable":                                        "0\n",
+		"/host/machine.conf":    "onie_platform=" + platform + "\nonie_machine=kvm_x86_64\n",
+		generatedServices:       "database.service\nswss.service\nsyncd.service\n",
+		"/etc/fips/fips_enable": "0\n",
 		"/usr/share/sonic/device/" + platform + "/default_sku":         hwsku + " t1\n",
 		"/usr/share/sonic/device/" + platform + "/asic.conf":           "NUM_ASIC=1\n",
 		"/usr/share/sonic/device/" + platform + "/platform_asic":       "vs\n",

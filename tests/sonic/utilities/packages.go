@@ -26,7 +26,7 @@ var packageFiles = []string{
 
 // changedFiles are files of SONiC that a package changes while it is installed. The last two
 // remain, since the package manager writes them for all packages.
-var changedFiles = []string{"/etc/sonic/init_cfg.json", "/etc/sonic/generated_services.conf", "/etc/sonic/fast-reboot_order", "/etc/sonic/warm-reboot_order"}
+var changedFiles = []string{initCfg, generatedServices, "/etc/sonic/fast-reboot_order", "/etc/sonic/warm-reboot_order"}
 
 // autoRestart is a file that featured writes some time after an installation.
 const autoRestart = "/etc/systemd/system/sluice.service.d/auto_restart.conf"

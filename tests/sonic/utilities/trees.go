@@ -20,6 +20,8 @@ var written = []string{
 	"/usr/local/lib/python3*/dist-packages/show", "/usr/local/lib/python3*/dist-packages/config", "/usr/local/lib/python3*/dist-packages/clear",
 }
 
+const generatedServices = "/etc/sonic/generated_services.conf"
+
 // A tree is the files of folders, each with a digest of its content.
 type tree map[string]string
 
@@ -42,6 +44,11 @@ func snapshot() (tree, error) {
 				text, err := os.ReadFile(path)
 				if err != nil && d.Type().IsRegular() {
 					return err
+				}
+				if path == generatedServices { // a set, which SONiC writes in any order
+					words := strings.Fields(string(text))
+					slices.Sort(words)
+					text = []byte(strings.Join(words, "\n"))
 				}
 				t[path] = fmt.Sprintf("%x", sha256.Sum256(text))
 				return nil
