@@ -4,6 +4,7 @@ texts and completion are the program's. It is installed three times, as SONiC in
 show/plugins/sluice.py, and below config and clear.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from sonic_py_common import multi_asic
 
 VERB = os.path.basename(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # show, config or clear
 
-IMAGE = 'docker-sluice'  # of a container that runs where sluice's own is down
+PACKAGES = '/var/lib/sonic-package-manager/packages.json'  # of SONiC's package manager
+IMAGE = 'docker-sluice'  # where the package manager has no other
 FOLDER = '/host/sluice'  # of the host, which containers see as /var/lib/sluice
 
 
@@ -38,6 +40,15 @@ def instance(words):
     return (chosen[len('asic'):] if asics else ''), words
 
 
+def image():
+    """The image that the package manager installed, for a container that runs where sluice's own is down."""
+    try:
+        with open(PACKAGES, encoding='utf-8') as f:
+            return json.load(f)['sluice']['image-id'] or IMAGE
+    except (OSError, ValueError, KeyError):
+        return IMAGE
+
+
 def program(number, *flags):
     """The command line that runs sluice beside sluiced, or where that is down in a container for once."""
     user = os.environ.get('SUDO_UID') or os.getuid()  # has a baseline of counters of their own
@@ -49,7 +60,7 @@ def program(number, *flags):
         container = ['exec', *flags, 'sluice' + number]
     else:
         redis = '/var/run/redis' + number
-        container = ['run', '--rm', '--network', 'none', '-v', redis + ':' + redis, '-v', FOLDER + ':/var/lib/sluice', *flags, IMAGE]
+        container = ['run', '--rm', '--pull', 'never', '--network', 'none', '-v', redis + ':' + redis, '-v', FOLDER + ':/var/lib/sluice', *flags, image()]
     return ['docker', *container, 'start.sh', 'sluice']
 
 
