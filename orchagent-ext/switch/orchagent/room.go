@@ -121,27 +121,25 @@ type crm struct {
 	tables         map[string]string // key of the row, by ACL table
 }
 
-// read returns the reading of the tables that the given rules are in, by their keys; ok is false while
-// CRM has none.
+// read returns the reading of the tables that have rules, by their keys, or had some; ok is false while
+// CRM has none. Where the row of a table has gone, so has its object.
 func (c *crm) read(inForce []rows.Row) (sum reading, ok bool, err error) {
 	rule := map[string]string{} // one of each table
 	for _, r := range inForce {
 		table, _, _ := strings.Cut(r.Key, ":")
 		rule[table] = r.Key
 	}
-	for table := range c.tables {
-		if rule[table] == "" {
-			delete(c.tables, table) // its object may go
-		}
-	}
-	var wanted []rows.Row
 	for table, key := range rule {
 		if c.tables[table] == "" {
 			if c.tables[table], err = c.resolve(key); err != nil {
 				return sum, false, err
 			}
 		}
-		if at := c.tables[table]; at != "" {
+	}
+	// A table without rules counts, too: else room that others leave would never be seen.
+	var wanted []rows.Row
+	for _, at := range c.tables {
+		if at != "" {
 			wanted = append(wanted, rows.Row{Table: tableCRM, Key: at})
 		}
 	}
