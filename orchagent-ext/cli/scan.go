@@ -37,6 +37,8 @@ type scan struct {
 	ICRC *icrcs // of RoCE; nil: not asked for
 
 	through bool // looks into tunnels
+	// dropped: packets that the capturing machine lost, as the file says
+	dropped uint64
 }
 
 // icrcs counts packets by their ICRC.
@@ -120,6 +122,9 @@ func (s scan) read(cmd *cobra.Command, r frameSource, each func(f *capture.Frame
 func (s *scan) next(r frameSource, progress *progress) (*capture.Frame, error) {
 	f, err := r.Next()
 	if err != nil {
+		if file, is := r.(*capture.Reader); is {
+			s.dropped = file.Dropped()
+		}
 		return nil, err
 	}
 	if err := progress.step(); err != nil {
@@ -215,6 +220,9 @@ func (s scan) String() string {
 	}
 	if c := s.ICRC; c != nil {
 		text += fmt.Sprintf("; ICRC: %d right, %d wrong, %d cut", c.right, c.wrong, c.cut)
+	}
+	if s.dropped > 0 {
+		text += fmt.Sprintf("; the capture itself dropped %d more, so that gaps may be its own", s.dropped)
 	}
 	return text
 }
