@@ -57,7 +57,8 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
 	flags.StringVar(&x.key, "key", "", "PEM file of its key")
 	x.target = kit.AddForce(cmd)
 	pathMTU := kit.AddNumber(flags, "path-mtu", 16, 1280, "octets; messages over udp and dtls fit into it")
-	pace := kit.AddNumber(flags, "pace", 32, defaultPace, "messages a second over udp and dtls, to each collector; 0: no limit, as with --dev unless this is given")
+	x.pace = defaultPace
+	flags.Var(kit.Rate(&x.pace), "pace", "rate over udp and dtls, to each collector; with --dev there is none unless this is given")
 	x.mode = kit.AddChoice(flags, "mode", "records of flows, or of packets", "flow", "packet")
 	x.flags = kit.AddChoice(flags, "flags", "flag elements of a flow: of the last packet, or of all OR-ed", "last", "or")
 	sampling := kit.AddNumber(flags, "sampling", 32, 1, "one of so many packets is looked at")
@@ -85,7 +86,7 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
 		if *sampling == 0 || x.active <= 0 || x.idle <= 0 || x.timeout <= 0 {
 			return errors.New("--sampling, --active, --idle and --timeout must be more than 0")
 		}
-		x.pathMTU, x.sampling, x.pace = int(*pathMTU), *sampling, *pace
+		x.pathMTU, x.sampling = int(*pathMTU), *sampling
 		if x.devices != nil && !flags.Changed("pace") {
 			x.pace = 0 // packets do not wait
 		}
@@ -129,7 +130,8 @@ type export struct {
 	ca, cert, key         string
 	pathMTU               int
 	mode, flags           *string
-	sampling, pace        uint32
+	sampling              uint32
+	pace                  uint64 // bit/s; 0: any
 	biflow                bool
 	active, idle, timeout time.Duration
 	process               ipfix.Process

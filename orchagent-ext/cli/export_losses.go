@@ -15,10 +15,10 @@ import (
 	"sluice/orchagent-ext/export/ipfix"
 )
 
-// defaultPace is how many messages a second a file is exported with over UDP. The socket of a
-// collector holds about 90 of them by default (net.core.rmem_default), so that it may be
-// without a CPU for 90 ms.
-const defaultPace = 1000
+// defaultPace is the rate in bit/s by which a file is exported over UDP: 1000 messages of 1280
+// octets a second. The socket of a collector holds about 90 of them by default
+// (net.core.rmem_default), so that it may be without a CPU for 90 ms.
+const defaultPace = 10_000_000
 
 // socketDrops returns how many datagrams the sockets of this machine that listen at an address
 // have dropped since they were opened, since their buffers were full; ok is false where none
