@@ -72,9 +72,9 @@ func (r *raised) SetHold(port sai.ObjectID, m sai.HoldMatch, d time.Duration, _ 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if d == 0 {
-		delete(r.holds, target{port, m})
+		delete(r.holds, targetOf(port, m))
 	} else {
-		r.holds[target{port, m}] = packetio.Monotonic() + int64(d)
+		r.holds[targetOf(port, m)] = packetio.Monotonic() + int64(d)
 		r.all++
 	}
 	return nil
@@ -158,7 +158,7 @@ func TestTwoNodes(t *testing.T) {
 	downstream, upstream := newNode(t, pair.A), newNode(t, pair.B)
 	flow := func(id uint64, octets uint64, mark sai.FlowMark) {
 		downstream.raise(*arrived(sai.FlowEvent{Queue: queue, InPort: up, Flow: id, Octets: octets, Mark: mark, Length: sai.FlowHead,
-			Head: head(source, sink, uint32(id))}))
+			Head: head(sender, sink, uint32(id))}))
 	}
 	holds := func(n int) func() bool { return func() bool { now, _ := upstream.holding(); return now == n } }
 	flow(1, 150_000, sai.MarkHigh)
@@ -173,7 +173,7 @@ func TestTwoNodes(t *testing.T) {
 		flow(2, 0, sai.MarkLow)
 		waitFor(t, "a flow is not released", holds(0))
 	}
-	d, u := downstream.Report(), upstream.Report()
+	d, u := downstream.Now(), upstream.Now()
 	if d == nil || u == nil {
 		t.Fatal("no report")
 	}
@@ -188,18 +188,22 @@ func TestTwoNodes(t *testing.T) {
 
 	flow(3, 150_000, sai.MarkHigh)
 	waitFor(t, "the flow is not held", holds(1))
-	if r := upstream.Report(); len(r.Holds) != 1 || r.Holds[0].From != pair.A.LinkLocal || r.Holds[0].Until < r.At || r.Holds[0].Source != source {
+	if r := upstream.Now(); len(r.Holds) != 1 || r.Holds[0].From != pair.A.LinkLocal || r.Holds[0].Until < r.At || r.Holds[0].Source != sender {
 		t.Errorf("report of the upstream node: %+v", r.Holds)
 	}
-	if r := downstream.Report(); len(r.Flows) != 1 || !r.Flows[0].Said || r.Flows[0].To != pair.B.LinkLocal || r.Flows[0].In != pair.A.Name || r.Flows[0].Octets != 150_000 {
+	if r := downstream.Now(); len(r.Flows) != 1 || !r.Flows[0].Said || r.Flows[0].To != pair.B.LinkLocal || r.Flows[0].In != pair.A.Name || r.Flows[0].Octets != 150_000 {
 		t.Errorf("report of the downstream node: %+v", r.Flows)
 	}
+	waitFor(t, "the hold is in no report", func() bool { r := upstream.Report(); return r != nil && len(r.Holds) == 1 })
 	if err := downstream.stop(); err != nil {
 		t.Error(err)
 	}
 	waitFor(t, "the flow is held though the node that asked has ended", holds(0))
-	if downstream.Report() != nil {
-		t.Error("a report of a node that has ended")
+	if downstream.Now() != nil {
+		t.Error("an answer of a node that has ended")
+	}
+	if r := downstream.Report(); r == nil || r.Counters.Sent <= d.Counters.Sent {
+		t.Errorf("the last report is not of the end: %+v", r)
 	}
 	downstream = newNode(t, pair.A)
 	flow(4, 150_000, sai.MarkHigh)
@@ -240,14 +244,14 @@ func TestStormOnTheWire(t *testing.T) {
 		}
 		if i%1000 == 500 {
 			id := uint64(i)
-			downstream.raise(*arrived(sai.FlowEvent{Queue: queue, InPort: up, Flow: id, Octets: 150_000, Mark: sai.MarkHigh, Length: sai.FlowHead, Head: head(source, sink, uint32(id))}))
+			downstream.raise(*arrived(sai.FlowEvent{Queue: queue, InPort: up, Flow: id, Octets: 150_000, Mark: sai.MarkHigh, Length: sai.FlowHead, Head: head(sender, sink, uint32(id))}))
 		}
 	}
 	took := time.Since(begin)
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &after)
 	waitFor(t, "genuine messages were not obeyed", func() bool { _, all := upstream.holding(); return all >= each/1000 })
 	counted := func() (n, lost uint64) {
-		c := upstream.Report().Counters
+		c := upstream.Now().Counters
 		lost = upstream.messages.Full()
 		return refused(&c) + c.Policed + slow(upstream.messages) + lost, lost
 	}
@@ -255,7 +259,7 @@ func TestStormOnTheWire(t *testing.T) {
 	_, lost := counted()
 	t.Logf("%.0f messages a second, %d of %d found a socket full; the process used %.2f of a core, the sender included", float64(3*each)/took.Seconds(), lost, 3*each,
 		float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano())/float64(took))
-	show := upstream.Report().Enforce
+	show := upstream.Now().Enforce
 	t.Logf("enforce under the storm: n %d, p50 %v, p99 %v, max %v", show.Count, time.Duration(show.UpperQuantile(.5)), time.Duration(show.UpperQuantile(.99)), time.Duration(show.Max))
 }
 
@@ -264,7 +268,7 @@ func TestStormOnTheWire(t *testing.T) {
 func spoof(t *testing.T, from *fabric.Interface, src netip.Addr, hops uint8, bad bool) []byte {
 	t.Helper()
 	m, e := pause(4711, 40_000), notify.DefaultEnvelope(notify.KindPFCM)
-	m.Source, m.Destination = source, sink
+	m.Source, m.Destination = sender, sink
 	e.SrcMAC, e.DstMAC = roce.MAC(from.MAC), roce.MAC(from.Peer().MAC)
 	e.Src, e.Dst, e.HopLimit = src, from.Peer().LinkLocal, hops
 	b, err := notify.AppendFrame(nil, &m, &e, notify.DefaultCodePoints())
