@@ -11,18 +11,19 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/hold/congestion"
+	"sluice/orchagent-ext/hold/kernel"
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
 )
 
 // counts says what the switch has counted of a session.
 func (f *fake) counts(src, dst netip.Addr, qp uint32, octets uint64) {
-	f.match[target{down1, sai.HoldMatch{Kind: sai.HoldSession, Value: qp, Src: src, Dst: dst}}] = sai.HoldState{Octets: octets, Packets: octets / 1000}
+	f.match[targetOf(down1, sai.HoldMatch{Kind: sai.HoldSession, Value: qp, Src: src, Dst: dst})] = sai.HoldState{Octets: octets, Packets: octets / 1000}
 }
 
 // dropsOf says how many octets the queue has dropped of a session, whose packets have 1000.
 func (f *fake) dropsOf(src, dst netip.Addr, qp uint32, octets uint64) {
-	at := target{down1, sai.HoldMatch{Kind: sai.HoldSession, Value: qp, Src: src, Dst: dst}}
+	at := targetOf(down1, sai.HoldMatch{Kind: sai.HoldSession, Value: qp, Src: src, Dst: dst})
 	s := f.match[at]
 	s.DroppedPackets = octets / 1000
 	f.match[at] = s
@@ -34,13 +35,13 @@ func (f *fake) dropsOf(src, dst netip.Addr, qp uint32, octets uint64) {
 //conformance:draft-zz/queue draft-zz/dest-qp draft-zz/src-qp
 func TestSenderIsAdvisedTheDepartureRate(t *testing.T) {
 	f := newFake(t, advising())
-	f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
+	f.core.learn(f.now, Learned{Pair: pairOf(sender, sink, 0x99), SrcQP: 0x42})
 	start, rate := f.now, uint64(12_500) // octets a ms: 100 Mbit/s
-	f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
-	f.counts(source, sink, 0x99, 0)
+	f.fills(1, sender, sink, 0x99, 150_000, sai.MarkHigh)
+	f.counts(sender, sink, 0x99, 0)
 	for at := start; at < start+100*ms; at += ms {
 		f.until(at)
-		f.counts(source, sink, 0x99, rate*uint64((at-start)/ms))
+		f.counts(sender, sink, 0x99, rate*uint64((at-start)/ms))
 	}
 	got := f.takeTold()
 	if len(got) == 0 {
@@ -52,19 +53,19 @@ func TestSenderIsAdvisedTheDepartureRate(t *testing.T) {
 		if m.Rate < 60 || m.Rate > 72 || m.DestQP != 0x42 || m.DestinationQP != 0x42 || m.SourceQP != 0x99 || m.PKey != 0x8001 || m.Version != 1 {
 			t.Errorf("advice %d: %+v", i, m)
 		}
-		if e.Src != router6 || e.Dst != source || e.SrcPort != 0xc123 {
+		if e.Src != router6 || e.Dst != sender || e.SrcPort != 0xc123 {
 			t.Errorf("advice %d goes from %s to %s", i, e.Src, e.Dst)
 		}
 		if i > 0 && g.at-got[i-1].at < 10*ms {
 			t.Errorf("advice %d comes %d µs after the one before", i, (g.at-got[i-1].at)/1000)
 		}
 	}
-	f.depth[flowID{queue, 1}] = 0
+	f.depth[idOf(queue, 1)] = 0
 	f.until(start + 200*ms)
 	f.takeTold()
 	f.until(start + 500*ms)
-	if got = f.takeTold(); len(got) != 0 || len(f.core.congested) != 0 {
-		t.Errorf("a flow that ended is still advised: %d messages, %d flows", len(got), len(f.core.congested))
+	if got = f.takeTold(); len(got) != 0 || f.core.detector.Flows() != 0 {
+		t.Errorf("a flow that ended is still advised: %d messages, %d flows", len(got), f.core.detector.Flows())
 	}
 	if h := f.holds; len(h) != 0 {
 		t.Errorf("it is still counted: %+v", h)
@@ -87,14 +88,14 @@ func TestSenderThatMayNotIsNotAdvised(t *testing.T) {
 		"the bit is not asked":   {src: other, bits: 1, learn: true, count: func(c *Counters) uint64 { return c.AdviceNotAllowed }},
 		"the bit is set":         {src: other, bits: 3, mask: 1, learn: true, want: 0x42, count: func(c *Counters) uint64 { return c.AdviceSent }},
 		"another bit is set":     {src: other, bits: 2, mask: 1, learn: true, count: func(c *Counters) uint64 { return c.AdviceNotAllowed }},
-		"queue pair not learned": {src: source, count: func(c *Counters) uint64 { return c.AdviceQPUnknown }},
-		"as the draft's text":    {src: source, copies: true, want: 0x99, count: func(c *Counters) uint64 { return c.AdviceSent }},
+		"queue pair not learned": {src: sender, count: func(c *Counters) uint64 { return c.AdviceQPUnknown }},
+		"as the draft's text":    {src: sender, copies: true, want: 0x99, count: func(c *Counters) uint64 { return c.AdviceSent }},
 	} {
 		c := advising()
 		c.Advice.Mask, c.Advice.Copy = tt.mask, tt.copies
 		f := newFake(t, c)
 		if tt.learn {
-			f.core.pairs.add(Learned{Pair: Pair{tt.src, sink, 0x99}, SrcQP: 0x42})
+			f.core.learn(f.now, Learned{Pair: pairOf(tt.src, sink, 0x99), SrcQP: 0x42})
 		}
 		f.fillsWith(1, tt.src, sink, 0x99, tt.bits, 150_000, sai.MarkHigh)
 		f.counts(tt.src, sink, 0x99, 0)
@@ -102,8 +103,8 @@ func TestSenderThatMayNotIsNotAdvised(t *testing.T) {
 		f.counts(tt.src, sink, 0x99, 100_000)
 		f.until(f.now + 10*ms)
 		got := f.takeTold()
-		if tt.want == 0 && len(got) != 0 || tt.want != 0 && (len(got) != 1 || got[0].packet.RateAdvice.DestQP != tt.want) || tt.count(&f.core.counters) != 1 {
-			t.Errorf("%s: told %+v, counters %+v", name, got, f.core.counters)
+		if tt.want == 0 && len(got) != 0 || tt.want != 0 && (len(got) != 1 || got[0].packet.RateAdvice.DestQP != tt.want) || tt.count(&f.core.kernel.Counters) != 1 {
+			t.Errorf("%s: told %+v, counters %+v", name, got, f.core.kernel.Counters)
 		}
 	}
 }
@@ -119,11 +120,11 @@ func TestPolicyLimitsTheAdvice(t *testing.T) {
 		c := advising()
 		c.Advice.Policies = []congestion.Policy{{Src: netip.MustParsePrefix("2001:db8:a::/48"), DSCP: 26, Rate: tt.policy}}
 		f := newFake(t, c)
-		f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
-		f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
-		f.counts(source, sink, 0x99, 0)
+		f.core.learn(f.now, Learned{Pair: pairOf(sender, sink, 0x99), SrcQP: 0x42})
+		f.fills(1, sender, sink, 0x99, 150_000, sai.MarkHigh)
+		f.counts(sender, sink, 0x99, 0)
 		f.until(f.now + 9*ms)
-		f.counts(source, sink, 0x99, uint64(tt.mbps)*1250)
+		f.counts(sender, sink, 0x99, uint64(tt.mbps)*1250)
 		f.until(f.now + 2*ms)
 		got := uint32(0)
 		if told := f.takeTold(); len(told) > 0 {
@@ -186,7 +187,7 @@ func newFluid(t *testing.T, flows, rtt int, mbps, offered float64, target uint64
 	x.offered = offered * 125
 	for i := range flows {
 		x.rates = append(x.rates, 0)
-		x.core.pairs.add(Learned{Pair: Pair{x.host(i), sink, 0x100}, SrcQP: 0x42})
+		x.core.learn(x.now, Learned{Pair: pairOf(x.host(i), sink, 0x100), SrcQP: 0x42})
 	}
 	x.queue, x.counted, x.left, x.heard = make([]float64, flows), make([]float64, flows), make([]float64, flows), make([]int, flows)
 	x.dropped = make([]float64, flows)
@@ -197,7 +198,7 @@ func newFluid(t *testing.T, flows, rtt int, mbps, offered float64, target uint64
 }
 
 func (x *fluid) host(i int) netip.Addr {
-	a := source.As16()
+	a := sender.As16()
 	a[15] = byte(i + 1)
 	return netip.AddrFrom16(a)
 }
@@ -218,7 +219,7 @@ func (x *fluid) run(span int) {
 				r = 0
 			}
 			x.counted[i] += r
-			if h, ok := x.holds[target{down1, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x100, Src: x.host(i), Dst: sink}}]; ok {
+			if h, ok := x.holds[targetOf(down1, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x100, Src: x.host(i), Dst: sink})]; ok {
 				waits := x.paced[i] + r
 				r = min(waits, float64(h.rate)/8000)
 				x.paced[i] = min(waits-r, fluidHold) // the rest finds no room
@@ -245,17 +246,17 @@ func (x *fluid) run(span int) {
 		}
 		gone := min(total, x.limit)
 		for i := range x.queue {
-			was := x.depth[flowID{queue, uint64(i + 1)}]
+			was := x.depth[idOf(queue, uint64(i+1))]
 			if total > 0 {
 				share := gone * x.queue[i] / total
 				x.queue[i] -= share
 				x.left[i] += share
 			}
 			is := uint64(math.Round(x.queue[i] + x.paced[i])) // as the switch counts it
-			x.depth[flowID{queue, uint64(i + 1)}] = is
+			x.depth[idOf(queue, uint64(i+1))] = is
 			x.counts(x.host(i), sink, 0x100, uint64(x.counted[i]))
 			x.dropsOf(x.host(i), sink, 0x100, uint64(x.dropped[i]))
-			at := target{down1, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x100, Src: x.host(i), Dst: sink}}
+			at := targetOf(down1, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x100, Src: x.host(i), Dst: sink})
 			state := x.match[at]
 			state.WaitingOctets = uint64(math.Round(x.paced[i]))
 			x.match[at] = state
@@ -335,12 +336,12 @@ func TestLossLowersTheAdvice(t *testing.T) {
 	for _, tt := range []struct{ lost, want uint32 }{{0, 68}, {25, 25}} { // percent; Mbit/s
 		c := advising()
 		f := newFake(t, c)
-		f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
-		f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh) // 1.5 times the target
-		f.counts(source, sink, 0x99, 0)
+		f.core.learn(f.now, Learned{Pair: pairOf(sender, sink, 0x99), SrcQP: 0x42})
+		f.fills(1, sender, sink, 0x99, 150_000, sai.MarkHigh) // 1.5 times the target
+		f.counts(sender, sink, 0x99, 0)
 		f.until(f.now + 9*ms)
-		f.counts(source, sink, 0x99, 128_000)
-		f.dropsOf(source, sink, 0x99, 128_000*uint64(tt.lost)/100)
+		f.counts(sender, sink, 0x99, 128_000)
+		f.dropsOf(sender, sink, 0x99, 128_000*uint64(tt.lost)/100)
 		f.until(f.now + 2*ms)
 		told := f.takeTold()
 		if len(told) != 1 || told[0].packet.RateAdvice.Rate != tt.want {
@@ -385,8 +386,8 @@ func TestPausesOfFarSendersKeepTheirAdvice(t *testing.T) {
 		x.deepest = 0
 		x.pauses = func(i, age int) bool { return age%500 < 60 || (age+170*(i+1))%500 < 40 }
 		x.run(5000)
-		text := fmt.Sprintf("%d ms round trip: at most %.0f kB in the queue of %d, %d named", rtt, x.deepest/1000, aim/1000, x.core.counters.AdviceNotFollowing)
-		if x.deepest > float64(aim)*high/target || x.core.counters.AdviceNotFollowing > 0 {
+		text := fmt.Sprintf("%d ms round trip: at most %.0f kB in the queue of %d, %d named", rtt, x.deepest/1000, aim/1000, x.core.kernel.Counters.AdviceNotFollowing)
+		if x.deepest > float64(aim)*high/target || x.core.kernel.Counters.AdviceNotFollowing > 0 {
 			t.Error(text)
 		} else {
 			t.Log(text)
@@ -400,7 +401,7 @@ func TestReactionsShowTheRoundTrip(t *testing.T) {
 	for _, rtt := range []int{40, 120} {
 		x := newFluid(t, 2, rtt, 40, 200, 2_000_000)
 		x.run(5000)
-		hosts := x.core.hosts.AppendHosts(nil)
+		hosts := x.core.advisor.AppendHosts(nil)
 		if len(hosts) == 0 {
 			t.Fatalf("%d ms: no reaction was seen", rtt)
 		}
@@ -423,9 +424,9 @@ func TestSenderThatFollowsKeepsItsFairShare(t *testing.T) {
 		x := newFluid(t, tt.flows, 20, float64(tt.mbps), float64(tt.mbps), 100_000)
 		x.ignores, x.room = map[int]bool{0: true}, 500_000*float64(tt.flows)
 		if tt.unknown {
-			x.core.pairs = newPairs()
+			*x.core.pairs = *kernel.NewPairs()
 			for i := 1; i < tt.flows; i++ {
-				x.core.pairs.add(Learned{Pair: Pair{x.host(i), sink, 0x100}, SrcQP: 0x42})
+				x.core.learn(x.now, Learned{Pair: pairOf(x.host(i), sink, 0x100), SrcQP: 0x42})
 			}
 		}
 		x.run(tt.flows*apart + 1000)
@@ -453,8 +454,8 @@ func TestSenderThatFollowsKeepsItsFairShare(t *testing.T) {
 		if tt.unknown { // it was told nothing
 			want = 0
 		}
-		if defies != want || x.core.counters.AdviceNotFollowing != uint64(want) {
-			t.Errorf("%s: %d senders do not follow, counted %d times, want %d", name, defies, x.core.counters.AdviceNotFollowing, want)
+		if defies != want || x.core.kernel.Counters.AdviceNotFollowing != uint64(want) {
+			t.Errorf("%s: %d senders do not follow, counted %d times, want %d", name, defies, x.core.kernel.Counters.AdviceNotFollowing, want)
 		}
 	}
 }
@@ -502,18 +503,18 @@ func TestOctetsOfAPacedFlowAreNotTheQueues(t *testing.T) {
 	c := advising()
 	c.Advice.Hold = true
 	f := newFake(t, c)
-	a, b := source, source.Next()
+	a, b := sender, sender.Next()
 	for _, src := range []netip.Addr{a, b} {
-		f.core.pairs.add(Learned{Pair: Pair{src, sink, 0x99}, SrcQP: 0x42})
+		f.core.learn(f.now, Learned{Pair: pairOf(src, sink, 0x99), SrcQP: 0x42})
 		f.counts(src, sink, 0x99, 0)
 	}
-	at := target{down1, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x99, Src: a, Dst: sink}}
+	at := targetOf(down1, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x99, Src: a, Dst: sink})
 	f.match[at] = sai.HoldState{WaitingOctets: 3_000_000 - 16_000}
-	f.depth[flowID{queue, 1}] = 3_000_000
+	f.depth[idOf(queue, 1)] = 3_000_000
 	f.fills(1, a, sink, 0x99, 3_000_000, sai.MarkHigh)
 	f.until(f.now + 20*ms)
 	f.takeTold()
-	f.depth[flowID{queue, 2}] = 150_000
+	f.depth[idOf(queue, 2)] = 150_000
 	f.fills(2, b, sink, 0x99, 150_000, sai.MarkHigh)
 	f.until(f.now + 20*ms)
 	for _, told := range f.takeTold() {
@@ -526,14 +527,13 @@ func TestOctetsOfAPacedFlowAreNotTheQueues(t *testing.T) {
 
 func TestAdviceAllocatesNothing(t *testing.T) {
 	f := newFake(t, advising())
-	s := &silent{fake: f}
-	f.core.sw, f.core.out = s, s
-	f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
+	f.silence()
+	f.core.learn(f.now, Learned{Pair: pairOf(sender, sink, 0x99), SrcQP: 0x42})
 	c := telling()
 	c.Advice = advising().Advice
 	f.core.configure(f.now, newSettings(c))
 	e := sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh}
-	e.Head, e.Length = rdmaHead(t, source, sink, 0x99, 0)
+	e.Head, e.Length = rdmaHead(t, sender, sink, 0x99, 0)
 	high := arrived(e)
 	step := func() {
 		f.core.event(f.now, high)

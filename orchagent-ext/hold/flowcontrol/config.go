@@ -4,14 +4,17 @@ package flowcontrol
 
 import (
 	"net/netip"
-	"slices"
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/hold/congestion"
-	"sluice/orchagent-ext/host/clock"
+	"sluice/orchagent-ext/hold/advisor"
+	"sluice/orchagent-ext/hold/detector"
+	"sluice/orchagent-ext/hold/gateway"
+	"sluice/orchagent-ext/hold/holder"
+	"sluice/orchagent-ext/hold/kernel"
+	"sluice/orchagent-ext/hold/source"
+	"sluice/orchagent-ext/hold/upstream"
 	"sluice/orchagent-ext/wire/notify"
-	"sluice/orchagent-ext/wire/roce"
 	sai "sluice/sai-shim"
 )
 
@@ -42,7 +45,26 @@ type Library interface {
 }
 
 // Rate bounds messages; the zero value is unlimited.
-type Rate = clock.Rate
+type Rate = kernel.Rate
+
+// The settings of the machines, and the state of the ports, as [Config] has them.
+type (
+	Port    = kernel.Port
+	Queue   = kernel.Queue
+	PPFC    = gateway.PPFC
+	Gateway = gateway.Gateway
+	Ingress = gateway.Serving
+	Client  = gateway.Client
+	Advice  = advisor.Settings
+	Source  = source.Settings
+)
+
+// The messages of a gateway to its clients.
+const (
+	ClientNone       = gateway.ClientNone
+	ClientRateAdvice = gateway.ClientRateAdvice
+	ClientCNP        = gateway.ClientCNP
+)
 
 // Config has the operator's settings and the state of the ports. It is immutable once it
 // was passed to [Task.Configure].
@@ -64,9 +86,9 @@ type Config struct {
 	SendClient               Rate   // of Rate Advice and CNP together
 	Mark                     uint32 // that IPsec sets on received messages; 0: none is demanded
 
-	Router4, Router6 netip.Addr // our router ids; the zero value: there is none
-	PPFC             *PPFC      // nil: gateways are not told
-	Advice           *Advice    // nil: senders are not told
+	Router4, Router6 netip.Addr // router ids of this node; the zero value: there is none
+	PPFC             *PPFC      // nil: gateways are not notified
+	Advice           *Advice    // nil: senders are not advised
 	Ingress          *Ingress   // nil: PPFC is not obeyed
 	Source           *Source    // nil: the switch holds flows
 
@@ -74,83 +96,42 @@ type Config struct {
 	Queues map[sai.ObjectID]Queue // that have a threshold
 }
 
-// Port is a port of the switch, or a PortChannel with its members.
-type Port struct {
-	Name    string
-	Members []sai.ObjectID // the switch's ports: one, or those of the PortChannel
-	Index   uint32         // interface index of the netdev that has the addresses
-	MAC     roce.MAC
-	Self    netip.Addr // our link-local address there
-
-	// link-local address of the node at the other end; the zero value: not known
-	Neighbor netip.Addr
-	// further ones of that node, by which it may send, too; zero values: unused
-	Also   [3]netip.Addr
-	Speed  uint32 // Mbit/s, of a member; 0: not known
-	Notify bool   // PFCM may be sent there: not to hosts, unless the operator says so
-	Border bool   // the other end knows PFC only
-	Edge   bool   // hosts are at the other end
-}
-
-// Queue is an egress queue in which single flows are monitored.
-type Queue struct {
-	Port      sai.ObjectID
-	Name      string // of the port
-	Number    uint8
-	Threshold congestion.Threshold
-}
-
 // Sends reports whether something is sent about flows that fill queues.
 func (c *Config) Sends() bool {
 	return c.Generate || c.PPFC != nil || c.Advice != nil || c.Translate && c.Obey
 }
 
-// settings is a configuration with its indexes.
+// settings is a configuration with its ports.
 type settings struct {
 	Config
-	members map[sai.ObjectID]*port
-	indexes map[uint32]*port
+	ports    *kernel.Ports
+	upstream upstream.Settings
 }
 
-// port is a Port with its state in the core.
-type port struct {
-	Port
-	bucket bucket // of what its neighbor sends
-}
-
-// usualSpeed is the speed in Mbit/s of a port where it is not known.
-const usualSpeed = 100_000
-
-// line returns the port's speed in bit/s, by [usualSpeed] where it is not known: for what has to act
-// before a flow is measured.
-func (p *port) line() uint64 {
-	if p.Speed == 0 {
-		return usualSpeed * 1e6
-	}
-	return uint64(p.Speed) * 1e6
-}
-
-// reachable reports whether both ends of the link have an address there that is known.
-func (p *port) reachable() bool { return p.Neighbor.IsValid() && p.Self.IsValid() }
-
-// from reports whether an address is the neighbor's.
-func (p *port) from(a netip.Addr) bool {
-	return p.Neighbor.IsValid() && (a == p.Neighbor || a.IsValid() && slices.Contains(p.Also[:], a))
-}
-
-// newSettings returns a configuration with its indexes of ports.
+// newSettings returns a configuration with all memory that it needs: the thread allocates nothing.
 func newSettings(c *Config) *settings {
-	s := &settings{Config: *c, members: map[sai.ObjectID]*port{}, indexes: map[uint32]*port{}}
-	for _, p := range c.Ports {
-		one := &port{Port: p, bucket: bucket{rate: c.ReceiveBySource}}
-		for _, id := range p.Members {
-			s.members[id] = one
-		}
-		if p.Index != 0 {
-			s.indexes[p.Index] = one
-		}
-	}
+	s := &settings{Config: *c, ports: kernel.NewPorts(c.Ports)}
+	s.upstream = upstream.NewSettings(upstream.Settings{Obey: c.Obey, Mark: c.Mark, Receive: c.Receive}, s.ports, c.ReceiveBySource)
 	return s
+}
+
+// format returns the form of messages.
+func (s *settings) format() kernel.Format {
+	return kernel.Format{Encapsulation: s.Encapsulation, Codes: s.Codes, Router4: s.Router4, Router6: s.Router6}
+}
+
+// detector returns the settings of the queues.
+func (s *settings) detector() detector.Settings {
+	return detector.Settings{Queues: s.Queues, Seed: s.Seed, Sends: s.Sends(), PFCM: s.Generate, Gateways: s.PPFC != nil, Advice: s.Advice != nil}
+}
+
+// holder returns the settings of holds, which e carries out.
+func (s *settings) holder(e holder.Enforcer) holder.Settings {
+	h := holder.Settings{Enforcer: e, PFCM: s.Obey, PPFC: s.Ingress != nil, HoldPair: s.HoldPair, PFCMLimit: s.HoldLimit}
+	if s.Ingress != nil {
+		h.PPFCLimit = s.Ingress.HoldLimit
+	}
+	return h
 }
 
 // Messages returns the filter of received messages for a configuration.
@@ -170,14 +151,3 @@ func (c *Config) Messages() *packetio.MessageConfig {
 	}
 	return m
 }
-
-// bucket limits messages to its rate.
-type bucket struct {
-	rate Rate
-	clock.Bucket
-}
-
-// take reports whether a message passes now (ns).
-//
-//conformance:draft-yang/copp
-func (b *bucket) take(now int64) bool { return b.Take(b.rate, 1, now) == 1 }

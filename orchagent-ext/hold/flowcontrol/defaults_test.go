@@ -43,8 +43,8 @@ func TestDefaultSendRateRefreshesEveryHold(t *testing.T) {
 	}
 	f.until(start + int64(time.Second) - 1)
 	refreshes := int(2 * time.Second / q.Threshold.Duration)
-	if got := len(f.sent); got != promisedHolds*refreshes || f.core.counters.TxPoliced != 0 {
-		t.Errorf("%d messages sent, %d policed, want %d and 0", got, f.core.counters.TxPoliced, promisedHolds*refreshes)
+	if got := len(f.sent); got != promisedHolds*refreshes || f.core.kernel.Counters.TxPoliced != 0 {
+		t.Errorf("%d messages sent, %d policed, want %d and 0", got, f.core.kernel.Counters.TxPoliced, promisedHolds*refreshes)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestDefaultReceiveRatesTakeWhatNeighborsSend(t *testing.T) {
 			messages++
 		}
 	}
-	if got := f.core.counters; got.Policed != 0 || got.Held+got.Refreshed+got.Obeyed != messages {
+	if got := f.core.kernel.Counters; got.Policed != 0 || got.Held+got.Refreshed+got.Obeyed != messages {
 		t.Errorf("%d of %d messages taken, %d policed", got.Held+got.Refreshed+got.Obeyed, messages, got.Policed)
 	}
 }

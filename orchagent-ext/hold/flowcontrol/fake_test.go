@@ -12,6 +12,7 @@ import (
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/hold/congestion"
+	"sluice/orchagent-ext/hold/kernel"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
 	sai "sluice/sai-shim"
@@ -25,7 +26,7 @@ const (
 	up sai.ObjectID = iota + 1
 	other
 	host
-	border
+	borderPort
 	down1
 	down2
 	queue sai.ObjectID = 100 // of down1
@@ -34,7 +35,7 @@ const (
 func link(n byte) netip.Addr { return netip.AddrFrom16([16]byte{0xfe, 0x80, 15: n}) }
 
 var (
-	source, sink = netip.MustParseAddr("2001:db8:a::1"), netip.MustParseAddr("2001:db8:b::2")
+	sender, sink = netip.MustParseAddr("2001:db8:a::1"), netip.MustParseAddr("2001:db8:b::2")
 	errFake      = errors.New("fake")
 )
 
@@ -48,7 +49,7 @@ func config() *Config {
 	}
 	return &Config{
 		Generate: true, Obey: true, Codes: notify.DefaultCodePoints(), Seed: 7, HoldLimit: 400 * time.Millisecond,
-		Ports: []Port{p("up", true, false, up), p("other", true, false, other), p("host", false, false, host), p("border", true, true, border), p("down", true, false, down1, down2)},
+		Ports: []Port{p("up", true, false, up), p("other", true, false, other), p("host", false, false, host), p("border", true, true, borderPort), p("down", true, false, down1, down2)},
 		Queues: map[sai.ObjectID]Queue{queue: {Port: down1, Name: "down", Number: 3, Threshold: congestion.Threshold{
 			High: 100_000, Low: 50_000, Action: notify.Pause, Duration: 40 * time.Millisecond}}},
 	}
@@ -56,19 +57,34 @@ func config() *Config {
 
 // fake is a switch and a network, and their time.
 type fake struct {
-	t     testing.TB
-	now   int64
-	core  *core
-	depth map[flowID]uint64
-	holds map[target]hold
-	asked []call
-	match map[target]sai.HoldState
-	sent  []sent
-	told  []told // routed messages
-	drops bool   // what is sent gets lost, and the sender is told
-	gone  map[sai.ObjectID]bool
-	room  int // holds that the switch has room for; 0: any number
+	t       testing.TB
+	now     int64
+	core    *traced
+	depth   map[flowID]uint64
+	holds   map[target]hold
+	asked   []call
+	match   map[target]sai.HoldState
+	sent    []sent
+	told    []told // routed messages
+	drops   bool   // what is sent gets lost, and the sender is told
+	gone    map[sai.ObjectID]bool
+	room    int                                 // holds that the switch has room for; 0: any number
+	silent  bool                                // the switch and the network remember nothing
+	drained bool                                // the switch has no octets of any flow; where it is silent
+	count   func(target) (sai.HoldState, error) // what a hold has counted; nil: as match has it
 }
+
+// The names of flows, targets and pairs, as tests write them.
+type (
+	flowID = kernel.FlowID
+	target = kernel.Target
+)
+
+func idOf(queue sai.ObjectID, flow uint64) flowID { return flowID{Queue: queue, Flow: flow} }
+
+func targetOf(port sai.ObjectID, m sai.HoldMatch) target { return target{Port: port, Match: m} }
+
+func pairOf(src, dst netip.Addr, qp uint32) Pair { return Pair{Src: src, Dst: dst, DestQP: qp} }
 
 type hold struct {
 	until int64
@@ -88,19 +104,50 @@ type sent struct {
 	pfcm  notify.PFCM
 	pfc   *notify.PFC
 	frame bool
+	// its flow was paused here: the message asks for no more than that
+	paused bool
 }
 
+// newFake returns a switch and its flow control, whose trace has to be the recorded one.
 func newFake(t testing.TB, c *Config) *fake {
-	f := &fake{t: t, now: ms, depth: map[flowID]uint64{}, holds: map[target]hold{}, match: map[target]sai.HoldState{}, gone: map[sai.ObjectID]bool{}}
-	f.core = newCore(f, f, func() int64 { return f.now })
+	f := newUntraced(t)
+	f.core.trace = traces.of(t)
+	f.core.trace.core = f.core.core
 	f.core.configure(f.now, newSettings(c))
 	return f
+}
+
+// newRandom returns a switch that a test drives by chance, and that has no trace therefore.
+func newRandom(t testing.TB, c *Config) *fake {
+	f := newUntraced(t)
+	f.core.configure(f.now, newSettings(c))
+	return f
+}
+
+func newUntraced(t testing.TB) *fake {
+	f := &fake{t: t, now: ms, depth: map[flowID]uint64{}, holds: map[target]hold{}, match: map[target]sai.HoldState{}, gone: map[sai.ObjectID]bool{}}
+	f.core = &traced{core: newCore(f, f, func() int64 { return f.now })}
+	return f
+}
+
+// silence has the switch and the network remember nothing, and ends the trace.
+func (f *fake) silence() {
+	f.silent = true
+	if f.core.trace != nil {
+		f.core.trace.core, f.core.trace = nil, nil
+	}
 }
 
 func (f *fake) ReadFlowEvents([]sai.FlowEvent) (int, uint64) { return 0, 0 }
 
 func (f *fake) GetFlow(q sai.ObjectID, id uint64) (sai.FlowState, error) {
-	d := f.depth[flowID{q, id}]
+	if f.silent && f.drained {
+		return sai.FlowState{}, sai.ErrNotFound
+	}
+	if f.silent {
+		return sai.FlowState{Flow: id, Octets: 150_000}, nil
+	}
+	d := f.depth[idOf(q, id)]
 	if d == 0 {
 		return sai.FlowState{}, sai.ErrNotFound
 	}
@@ -108,13 +155,19 @@ func (f *fake) GetFlow(q sai.ObjectID, id uint64) (sai.FlowState, error) {
 }
 
 func (f *fake) SetHold(port sai.ObjectID, m sai.HoldMatch, d time.Duration, rate uint64) error {
+	if f.silent {
+		return nil
+	}
+	t := targetOf(port, m)
 	if f.gone[port] {
+		f.core.trace.hold(t, d, rate, errFake)
 		return errFake
 	}
-	t := target{port, m}
 	if _, ok := f.holds[t]; f.room != 0 && d != 0 && !ok && len(f.holds) >= f.room {
+		f.core.trace.hold(t, d, rate, sai.ErrNoRoom)
 		return sai.ErrNoRoom
 	}
+	f.core.trace.hold(t, d, rate, nil)
 	f.asked = append(f.asked, call{t, d, rate})
 	if d == 0 {
 		delete(f.holds, t)
@@ -125,7 +178,13 @@ func (f *fake) SetHold(port sai.ObjectID, m sai.HoldMatch, d time.Duration, rate
 }
 
 func (f *fake) GetHold(port sai.ObjectID, m sai.HoldMatch) (sai.HoldState, error) {
-	s, ok := f.match[target{port, m}]
+	if f.silent {
+		return sai.HoldState{Octets: 1000, Packets: 1}, nil
+	}
+	if f.count != nil {
+		return f.count(targetOf(port, m))
+	}
+	s, ok := f.match[targetOf(port, m)]
 	if !ok {
 		return s, sai.ErrNotFound
 	}
@@ -133,6 +192,10 @@ func (f *fake) GetHold(port sai.ObjectID, m sai.HoldMatch) (sai.HoldState, error
 }
 
 func (f *fake) Send(port uint32, to netip.Addr, packet []byte) error {
+	if f.silent {
+		return nil
+	}
+	f.core.trace.line("  send %d %v %x %v", port, to, packet, f.drops)
 	if f.drops {
 		return errFake
 	}
@@ -140,11 +203,16 @@ func (f *fake) Send(port uint32, to netip.Addr, packet []byte) error {
 	if err := p.ParseIP(packet, f.core.settings.Codes); err != nil || p.Kind != notify.KindPFCM {
 		f.t.Fatalf("sent %x: %v", packet, err)
 	}
-	f.sent = append(f.sent, sent{port: port, to: to, at: f.now, pfcm: p.PFCM})
+	h, held := f.holds[onStream(down1, p.PFCM.StreamID)]
+	f.sent = append(f.sent, sent{port: port, to: to, at: f.now, pfcm: p.PFCM, paused: held && h.until > f.now && h.rate == 0})
 	return nil
 }
 
 func (f *fake) SendFrame(port uint32, frame []byte) error {
+	if f.silent {
+		return nil
+	}
+	f.core.trace.line("  frame %d %x", port, frame)
 	var p notify.Packet
 	if err := p.Parse(frame, f.core.settings.Codes); err != nil || p.Kind != notify.KindPFC {
 		f.t.Fatalf("sent %x: %v", frame, err)
@@ -161,6 +229,10 @@ type told struct {
 }
 
 func (f *fake) Route(packet []byte) error {
+	if f.silent {
+		return nil
+	}
+	f.core.trace.line("  route %x %v", packet, f.drops)
 	if f.drops {
 		return errFake
 	}
@@ -197,9 +269,9 @@ func arrived(e sai.FlowEvent) *sai.FlowEvent {
 
 // event tells that a flow with a label has so many octets in the queue.
 func (f *fake) event(id uint64, in sai.ObjectID, label uint32, octets uint64, mark sai.FlowMark) {
-	f.depth[flowID{queue, id}] = octets
+	f.depth[idOf(queue, id)] = octets
 	f.core.event(f.now, arrived(sai.FlowEvent{Queue: queue, InPort: in, Flow: id, Octets: octets, At: f.now - 50_000, Mark: mark,
-		Length: sai.FlowHead, Head: head(source, sink, label)}))
+		Length: sai.FlowHead, Head: head(sender, sink, label)}))
 }
 
 // whileDown does something while the port to the neighbor at up has no address, as where its link is down.
@@ -244,8 +316,14 @@ func (f *fake) end() {
 func (f *fake) receive(port sai.ObjectID, m notify.PFCM) { f.from(port, link(0x10+byte(port)), m) }
 
 func (f *fake) from(port sai.ObjectID, from netip.Addr, m notify.PFCM) {
+	msg := f.message(port, from, m)
+	f.core.receiveMessage(f.now, &msg)
+}
+
+// message is a PFCM that came in by a port from an address.
+func (f *fake) message(port sai.ObjectID, from netip.Addr, m notify.PFCM) packetio.Message {
 	if m.Source == (netip.Addr{}) {
-		m.Source, m.Destination = source, sink
+		m.Source, m.Destination = sender, sink
 	}
 	e := notify.DefaultEnvelope(notify.KindPFCM)
 	e.Src, e.Dst, e.HopLimit = from, link(byte(port)), 255
@@ -255,17 +333,17 @@ func (f *fake) from(port sai.ObjectID, from netip.Addr, m notify.PFCM) {
 	}
 	msg := packetio.Message{Port: uint32(port), At: f.now - 20_000}
 	msg.Err = msg.Packet.ParseIP(b, f.core.settings.Codes)
-	f.core.receiveMessage(f.now, &msg)
+	return msg
 }
 
 func pause(stream uint16, us uint16) notify.PFCM {
 	return notify.PFCM{StreamID: stream, QueueID: 3, Action: notify.Pause, Time: us}
 }
 
-func streamOf(label uint32) uint16 { return flow.HashStreamID(7, source.As16(), sink.As16(), label) }
+func streamOf(label uint32) uint16 { return flow.HashStreamID(7, sender.As16(), sink.As16(), label) }
 
 func onStream(port sai.ObjectID, stream uint16) target {
-	return target{port, sai.HoldMatch{Kind: sai.HoldStream, Value: uint32(stream)}}
+	return targetOf(port, sai.HoldMatch{Kind: sai.HoldStream, Value: uint32(stream)})
 }
 
 // take returns what was sent since the last call.
@@ -274,26 +352,6 @@ func (f *fake) take() []sent {
 	f.sent = nil
 	return all
 }
-
-// silent is a fake that remembers nothing.
-type silent struct {
-	*fake
-	drained bool
-}
-
-func (s *silent) GetFlow(_ sai.ObjectID, id uint64) (sai.FlowState, error) {
-	if s.drained {
-		return sai.FlowState{}, sai.ErrNotFound
-	}
-	return sai.FlowState{Flow: id, Octets: 150_000}, nil
-}
-func (s *silent) SetHold(sai.ObjectID, sai.HoldMatch, time.Duration, uint64) error { return nil }
-func (s *silent) GetHold(sai.ObjectID, sai.HoldMatch) (sai.HoldState, error) {
-	return sai.HoldState{Octets: 1000, Packets: 1}, nil
-}
-func (s *silent) Send(uint32, netip.Addr, []byte) error { return nil }
-func (s *silent) SendFrame(uint32, []byte) error        { return nil }
-func (s *silent) Route([]byte) error                    { return nil }
 
 // messagesOf are messages of every outcome.
 func messagesOf(t testing.TB, f *fake) (all []packetio.Message) {
@@ -306,7 +364,7 @@ func messagesOf(t testing.TB, f *fake) (all []packetio.Message) {
 		func(e *notify.Envelope, _ *notify.PFCM) { e.Src = link(0x77) },
 	} {
 		e, m := notify.DefaultEnvelope(notify.KindPFCM), pause(uint16(20+i), 40_000)
-		e.Src, e.Dst, m.Source, m.Destination = link(0x11), link(1), source, sink
+		e.Src, e.Dst, m.Source, m.Destination = link(0x11), link(1), sender, sink
 		change(&e, &m)
 		b, err := m.AppendPacket(nil, &e, f.core.settings.Codes)
 		if err != nil {

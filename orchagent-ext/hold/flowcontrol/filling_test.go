@@ -13,7 +13,7 @@ import (
 
 // elephant4 raises a flow of IPv4, of which no PFCM can be sent.
 func (f *fake) elephant4(id, octets uint64) {
-	f.depth[flowID{queue, id}] = octets
+	f.depth[idOf(queue, id)] = octets
 	e := &sai.FlowEvent{Queue: queue, InPort: up, Flow: id, Octets: octets, At: f.now, Mark: sai.MarkHigh, Length: sai.FlowHead}
 	src, dst := netip.MustParseAddr("10.0.0.1").As4(), netip.MustParseAddr("10.0.0.2").As4()
 	e.Head[0] = 0x45
@@ -50,7 +50,7 @@ func TestMouseBehindElephantsIsSpared(t *testing.T) {
 	if got := f.take(); len(got) != 1 || got[0].pfcm.StreamID != streamOf(5) {
 		t.Errorf("an elephant that can be held: %+v", got)
 	}
-	f.depth[flowID{queue, 1}], f.depth[flowID{queue, 2}] = 0, 0
+	f.depth[idOf(queue, 1)], f.depth[idOf(queue, 2)] = 0, 0
 	f.until(f.now + 30*ms)
 	f.take()
 	f.event(3, up, 3, 110_000, sai.MarkHigh)
@@ -105,9 +105,9 @@ func TestNeighborThatIsReachedAgainIsAskedAtOnce(t *testing.T) {
 // packet that arrives gives it, without a wait for the next refresh.
 func TestFlowIsAskedForOnceItsArrivalIsKnown(t *testing.T) {
 	f := newFake(t, config())
-	f.depth[flowID{queue, 1}] = 150_000
+	f.depth[idOf(queue, 1)] = 150_000
 	f.core.event(f.now, &sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, At: f.now, Mark: sai.MarkHigh,
-		Length: sai.FlowHead, Head: head(source, sink, 5)})
+		Length: sai.FlowHead, Head: head(sender, sink, 5)})
 	if got := f.take(); len(got) != 0 {
 		t.Fatalf("sent though the Stream ID is not known: %+v", got)
 	}

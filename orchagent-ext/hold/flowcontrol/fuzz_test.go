@@ -5,6 +5,7 @@ package flowcontrol
 import (
 	"testing"
 
+	"sluice/orchagent-ext/hold/kernel"
 	sai "sluice/sai-shim"
 )
 
@@ -13,25 +14,25 @@ import (
 func FuzzFlowEvent(f *testing.F) {
 	for _, version := range []byte{4, 6} {
 		head := make([]byte, sai.FlowHead)
-		head[0], head[6], head[9] = version<<4|5, protocolUDP, protocolTCP
+		head[0], head[6], head[9] = version<<4|5, kernel.ProtocolUDP, kernel.ProtocolTCP
 		f.Add(head, uint8(sai.FlowHead), uint64(up), uint64(200_000), true)
 	}
 	f.Add([]byte{0x45}, uint8(255), uint64(queue), uint64(1), false)
 	f.Fuzz(func(t *testing.T, head []byte, length uint8, in, octets uint64, known bool) {
-		n := newFake(t, config())
+		n := newRandom(t, config())
 		e := sai.FlowEvent{Queue: queue, InPort: sai.ObjectID(in), Flow: 1, Octets: octets, At: n.now, Mark: sai.MarkHigh, Length: length}
 		copy(e.Head[:], head)
 		if known {
 			e = *arrived(e)
 		}
-		n.depth[flowID{queue, 1}] = octets
+		n.depth[idOf(queue, 1)] = octets
 		n.core.event(n.now, &e)
 		n.until(n.now + 100*ms)
-		delete(n.depth, flowID{queue, 1})
+		delete(n.depth, idOf(queue, 1))
 		n.until(n.now + 100*ms)
 		n.core.end(n.now)
-		if len(n.core.congested) > 0 {
-			t.Errorf("%d flows are congested after the end", len(n.core.congested))
+		if n.core.detector.Flows() > 0 {
+			t.Errorf("%d flows are congested after the end", n.core.detector.Flows())
 		}
 	})
 }

@@ -27,24 +27,24 @@ func TestCongestedFlowIsHeldUpstream(t *testing.T) {
 		f.event(1, up, 0x12345, 150_000, sai.MarkHigh)
 		f.until(start + 19*ms)
 		got := f.take()
-		want := notify.PFCM{Encapsulation: form, StreamID: streamOf(0x12345), QueueID: 3, Action: notify.Pause, Time: 40_000, Source: source, Destination: sink}
+		want := notify.PFCM{Encapsulation: form, StreamID: streamOf(0x12345), QueueID: 3, Action: notify.Pause, Time: 40_000, Source: sender, Destination: sink}
 		if len(got) != 1 || got[0].port != uint32(up) || got[0].to != link(0x11) || got[0].pfcm != want {
 			t.Fatalf("%s: sent %+v, want %+v", form, got, want)
 		}
-		if q := time.Duration(f.core.reaction.UpperQuantile(0.5)); f.core.reaction.Count != 1 || q < 50*time.Microsecond || q > 55*time.Microsecond {
-			t.Errorf("reaction %v of %d", q, f.core.reaction.Count)
+		if q := time.Duration(f.core.downstream.Reaction.UpperQuantile(0.5)); f.core.downstream.Reaction.Count != 1 || q < 50*time.Microsecond || q > 55*time.Microsecond {
+			t.Errorf("reaction %v of %d", q, f.core.downstream.Reaction.Count)
 		}
 		f.until(start + 45*ms)
 		if got = f.take(); len(got) != 2 || got[0].at != start+20*ms || got[1].at != start+40*ms || got[0].pfcm != want {
 			t.Fatalf("%s: refreshed %+v", form, got)
 		}
-		f.depth[flowID{queue, 1}] = 10 // the event of that is lost: the refresh reads it
+		f.depth[idOf(queue, 1)] = 10 // the event of that is lost: the refresh reads it
 		f.until(start + 60*ms)
 		if got = f.take(); len(got) != 1 || got[0].pfcm.Action != notify.Cancel || got[0].pfcm.Time != 0 || got[0].pfcm.StreamID != want.StreamID {
 			t.Fatalf("%s: cancelled %+v", form, got)
 		}
-		if len(f.core.congested) != 0 || f.core.next() < 1<<62 {
-			t.Errorf("%d flows are left, next at %d", len(f.core.congested), f.core.next())
+		if f.core.detector.Flows() != 0 || f.core.next() < 1<<62 {
+			t.Errorf("%d flows are left, next at %d", f.core.detector.Flows(), f.core.next())
 		}
 		f.event(1, up, 0x12345, 150_000, sai.MarkHigh)
 		f.now += ms
@@ -79,14 +79,14 @@ func TestWhatCannotBeSaidIsCounted(t *testing.T) {
 			tt.config(c)
 		}
 		f := newFake(t, c)
-		e := arrived(sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh, Length: sai.FlowHead, Head: head(source, sink, 5)})
+		e := arrived(sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh, Length: sai.FlowHead, Head: head(sender, sink, 5)})
 		tt.change(e)
-		f.depth[flowID{queue, 1}] = 150_000
+		f.depth[idOf(queue, 1)] = 150_000
 		for range 5 {
 			f.core.event(f.now, e)
 			f.until(f.now + 30*ms)
 		}
-		if n := tt.count(&f.core.counters); n != 1 || len(f.sent) != 0 {
+		if n := tt.count(&f.core.kernel.Counters); n != 1 || len(f.sent) != 0 {
 			t.Errorf("%s: counted %d, sent %+v", tt.name, n, f.sent)
 		}
 	}
@@ -100,12 +100,12 @@ func TestFlowIsNamedAsItArrived(t *testing.T) {
 	segment, next := netip.MustParseAddr("2001:db8:5::1"), netip.MustParseAddr("2001:db8:5::2")
 	for name, label := range map[string]uint32{"without a label": 0, "with another label": 0x777} {
 		f := newFake(t, config())
-		f.depth[flowID{queue, 1}] = 150_000
-		e := sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh, Length: sai.FlowHead, Head: head(source, next, 0x54321)}
-		e.Arrival = sai.Arrival{Known: true, FlowLabel: label, Src: sai.AddressOf(source), Dst: sai.AddressOf(segment)}
+		f.depth[idOf(queue, 1)] = 150_000
+		e := sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh, Length: sai.FlowHead, Head: head(sender, next, 0x54321)}
+		e.Arrival = sai.Arrival{Known: true, FlowLabel: label, Src: sai.AddressOf(sender), Dst: sai.AddressOf(segment)}
 		f.core.event(f.now, &e)
-		want := flow.HashStreamID(7, source.As16(), segment.As16(), label)
-		if got := f.take(); len(got) != 1 || got[0].pfcm.StreamID != want || got[0].pfcm.Source != source || got[0].pfcm.Destination != segment {
+		want := flow.HashStreamID(7, sender.As16(), segment.As16(), label)
+		if got := f.take(); len(got) != 1 || got[0].pfcm.StreamID != want || got[0].pfcm.Source != sender || got[0].pfcm.Destination != segment {
 			t.Errorf("%s: %+v, want stream %#x of %s", name, got, want, segment)
 		}
 		// Of a packet that leaves the switch knows no arrival: nothing changes.
@@ -116,10 +116,10 @@ func TestFlowIsNamedAsItArrived(t *testing.T) {
 			t.Errorf("%s: refreshed %+v", name, got)
 		}
 		// Its sender takes another label: what was asked for the old one is over.
-		e.Arrival = sai.Arrival{Known: true, FlowLabel: 9, Src: sai.AddressOf(source), Dst: sai.AddressOf(segment)}
+		e.Arrival = sai.Arrival{Known: true, FlowLabel: 9, Src: sai.AddressOf(sender), Dst: sai.AddressOf(segment)}
 		f.now += 20 * ms
 		f.core.event(f.now, &e)
-		moved := flow.HashStreamID(7, source.As16(), segment.As16(), 9)
+		moved := flow.HashStreamID(7, sender.As16(), segment.As16(), 9)
 		if got := f.take(); len(got) != 2 || got[0].pfcm.StreamID != want || got[0].pfcm.Action != notify.Cancel || got[1].pfcm.StreamID != moved || got[1].pfcm.Action != notify.Pause {
 			t.Errorf("%s: with another label %+v", name, got)
 		}
@@ -151,7 +151,7 @@ func TestHeldFlowMovesToABorder(t *testing.T) {
 	f.receive(down1, pause(streamOf(5), 40_000))
 	f.take()
 	f.now += 20 * ms
-	f.event(1, border, 5, 150_000, sai.MarkHigh)
+	f.event(1, borderPort, 5, 150_000, sai.MarkHigh)
 	f.want("at both ports", "1 cancel 0", "4 pfc 8 true")
 }
 
@@ -163,8 +163,8 @@ func TestSendRate(t *testing.T) {
 	for i := range uint64(20) {
 		f.event(i+1, up, uint32(i), 150_000, sai.MarkHigh)
 	}
-	if n := len(f.take()); n != 5 || f.core.counters.TxPoliced != 15 {
-		t.Errorf("sent %d, policed %d", n, f.core.counters.TxPoliced)
+	if n := len(f.take()); n != 5 || f.core.kernel.Counters.TxPoliced != 15 {
+		t.Errorf("sent %d, policed %d", n, f.core.kernel.Counters.TxPoliced)
 	}
 	for i := range uint64(20) {
 		f.event(i+1, up, uint32(i), 0, sai.MarkLow)
@@ -181,8 +181,8 @@ func TestSendThatFails(t *testing.T) {
 	f.event(1, up, 5, 150_000, sai.MarkHigh)
 	f.drops = false
 	f.until(f.now + 25*ms)
-	if got := f.take(); len(got) != 1 || f.core.counters.SendFailed != 1 || f.core.counters.Sent != 1 {
-		t.Errorf("sent %+v, failed %d", got, f.core.counters.SendFailed)
+	if got := f.take(); len(got) != 1 || f.core.kernel.Counters.SendFailed != 1 || f.core.kernel.Counters.Sent != 1 {
+		t.Errorf("sent %+v, failed %d", got, f.core.kernel.Counters.SendFailed)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestBorderTranslatesThePFCMThatItReceives(t *testing.T) {
 		}
 		for _, s := range all {
 			ends := s.at + int64(notify.QuantaDuration(s.pfc.Quanta[priority], 100_000))
-			if !s.frame || s.port != uint32(border) || s.pfc.Enable != 1<<priority || ends > until+ms {
+			if !s.frame || s.port != uint32(borderPort) || s.pfc.Enable != 1<<priority || ends > until+ms {
 				t.Fatalf("%+v, until %d of %d", s, ends, until)
 			}
 		}
@@ -213,7 +213,7 @@ func TestBorderTranslatesThePFCMThatItReceives(t *testing.T) {
 	if got := f.take(); len(got) != 0 {
 		t.Fatalf("before packets wait: %+v", got)
 	}
-	f.event(1, border, 5, 150_000, sai.MarkHigh)
+	f.event(1, borderPort, 5, 150_000, sai.MarkHigh)
 	all := f.take()
 	if want := notify.Quanta(300, 100_000); len(all) != 1 || all[0].pfc.Enable != 1<<6 || all[0].pfc.Quanta[6] != want {
 		t.Fatalf("%+v, want %d quanta of priority 6", all, want)
@@ -235,9 +235,9 @@ func TestBorderTranslatesThePFCMThatItReceives(t *testing.T) {
 		m := pause(streamOf(5), 40_000)
 		change(&m)
 		f.receive(down1, m)
-		f.event(1, border, 5, 150_000, sai.MarkHigh)
-		if got := f.take(); len(got) != 0 || f.core.counters.NotTranslated != 1 {
-			t.Errorf("%s: %+v, %d not translated", name, got, f.core.counters.NotTranslated)
+		f.event(1, borderPort, 5, 150_000, sai.MarkHigh)
+		if got := f.take(); len(got) != 0 || f.core.kernel.Counters.NotTranslated != 1 {
+			t.Errorf("%s: %+v, %d not translated", name, got, f.core.kernel.Counters.NotTranslated)
 		}
 	}
 	// Without translation, and by another port, nothing is paused; its end opens the port.
@@ -247,7 +247,7 @@ func TestBorderTranslatesThePFCMThatItReceives(t *testing.T) {
 	if got := f.take(); len(got) != 0 {
 		t.Errorf("by a port that is no border's: %+v", got)
 	}
-	f.event(2, border, 5, 150_000, sai.MarkHigh)
+	f.event(2, borderPort, 5, 150_000, sai.MarkHigh)
 	f.take()
 	f.core.end(f.now)
 	if got := f.take(); len(got) != 1 || got[0].pfc.Quanta[3] != 0 {
@@ -264,35 +264,35 @@ func TestBorderTranslates(t *testing.T) {
 	c.Translate = true
 	f := newFake(t, c)
 	start := f.now
-	f.event(1, border, 5, 150_000, sai.MarkHigh)
+	f.event(1, borderPort, 5, 150_000, sai.MarkHigh)
 	f.until(start + 30*ms)
 	got := f.take()
 	if len(got) < 50 { // 65,535 quanta at 100 Gbit/s are 336 µs
 		t.Fatalf("%d frames in 30 ms", len(got))
 	}
 	for _, s := range got {
-		if !s.frame || s.port != uint32(border) || s.pfc.Enable != 1<<3 || s.pfc.Quanta[3] == 0 {
+		if !s.frame || s.port != uint32(borderPort) || s.pfc.Enable != 1<<3 || s.pfc.Quanta[3] == 0 {
 			t.Fatalf("%+v", s)
 		}
 	}
-	f.event(1, border, 5, 0, sai.MarkLow)
+	f.event(1, borderPort, 5, 0, sai.MarkLow)
 	if got = f.take(); len(got) != 1 || got[0].pfc.Enable != 1<<3 || got[0].pfc.Quanta[3] != 0 {
 		t.Errorf("drained: %+v", got)
 	}
-	f.event(1, border, 5, 150_000, sai.MarkHigh)
+	f.event(1, borderPort, 5, 150_000, sai.MarkHigh)
 	begin := f.now
 	f.until(begin + 150*ms)
 	got = f.take()
-	if last := got[len(got)-1]; last.at != begin+100*ms || last.pfc.Quanta[3] != 0 || f.core.counters.PFCBudget != 1 {
-		t.Errorf("last frame at %d ms: %+v, budget used up %d times", (last.at-begin)/ms, last.pfc, f.core.counters.PFCBudget)
+	if last := got[len(got)-1]; last.at != begin+100*ms || last.pfc.Quanta[3] != 0 || f.core.kernel.Counters.PFCBudget != 1 {
+		t.Errorf("last frame at %d ms: %+v, budget used up %d times", (last.at-begin)/ms, last.pfc, f.core.kernel.Counters.PFCBudget)
 	}
 	q := c.Queues[queue]
 	q.Threshold.Action = notify.Reduce(50)
 	c.Queues[queue] = q
 	f = newFake(t, c)
-	f.event(1, border, 5, 150_000, sai.MarkHigh)
-	if len(f.take()) != 0 || f.core.counters.NotTranslated != 1 {
-		t.Errorf("a reduction: %d not translated", f.core.counters.NotTranslated)
+	f.event(1, borderPort, 5, 150_000, sai.MarkHigh)
+	if len(f.take()) != 0 || f.core.kernel.Counters.NotTranslated != 1 {
+		t.Errorf("a reduction: %d not translated", f.core.kernel.Counters.NotTranslated)
 	}
 }
 
@@ -308,7 +308,7 @@ func TestConfigurationEndsWhatWasAsked(t *testing.T) {
 		c := config()
 		change(c)
 		f.core.configure(f.now, newSettings(c))
-		if got := f.take(); len(got) != 2 || got[1].pfcm.Action != notify.Pause || got[1].pfcm.Time != 1 || len(f.core.congested) != 0 {
+		if got := f.take(); len(got) != 2 || got[1].pfcm.Action != notify.Pause || got[1].pfcm.Time != 1 || f.core.detector.Flows() != 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -335,9 +335,9 @@ func TestHoldsRunOutWithoutAResume(t *testing.T) {
 	}{
 		"resumed":              {func(f *fake) { f.receive(down1, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel}) }, []time.Duration{0, 0}},
 		"over":                 {func(f *fake) { f.until(f.now + 41*ms) }, nil},
-		"obedience is off":     {func(f *fake) { c := config(); c.Obey = false; f.core.configure(f.now, newSettings(c)) }, []time.Duration{ending, ending}},
+		"obedience is off":     {func(f *fake) { c := config(); c.Obey = false; f.core.configure(f.now, newSettings(c)) }, []time.Duration{time.Microsecond, time.Microsecond}},
 		"the neighbor went on": {func(f *fake) { f.receive(down1, pause(9, 1)); f.until(f.now + ms) }, []time.Duration{time.Microsecond, time.Microsecond}},
-		"the end":              {func(f *fake) { f.core.end(f.now) }, []time.Duration{ending, ending}},
+		"the end":              {func(f *fake) { f.core.end(f.now) }, []time.Duration{time.Microsecond, time.Microsecond}},
 	} {
 		f := newFake(t, config())
 		f.receive(down1, pause(9, 40_000))

@@ -5,6 +5,7 @@ package flowcontrol
 import (
 	"net/netip"
 	"testing"
+	"time"
 
 	"sluice/orchagent-ext/hold/congestion"
 	"sluice/orchagent-ext/wire/notify"
@@ -14,7 +15,12 @@ import (
 // passes says what the switch has counted of a session, whichever port it leaves by.
 func (f *fake) passes(src, dst netip.Addr, qp uint32, octets uint64) {
 	m := sai.HoldMatch{Kind: sai.HoldSession, Value: qp, Src: src, Dst: dst}
-	f.match[target{sai.Null, m}] = sai.HoldState{Octets: octets}
+	f.match[targetOf(sai.Null, m)] = sai.HoldState{Octets: octets}
+}
+
+// matchOf is the match by which the switch counts a flow.
+func matchOf(p Pair) sai.HoldMatch {
+	return sai.HoldMatch{Kind: sai.HoldSession, Value: p.DestQP, Src: p.Src, Dst: p.Dst}
 }
 
 func limiting() *Config {
@@ -23,7 +29,10 @@ func limiting() *Config {
 	return c
 }
 
-var seen = Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42, SrcPort: 0xc123, PKey: 0x8001, DSCP: 26}
+// The room for flows with a policy, and for how long an idle one is known.
+const maxLimited, limitedIdle = 64, time.Minute
+
+var seen = Learned{Pair: pairOf(sender, sink, 0x99), SrcQP: 0x42, SrcPort: 0xc123, PKey: 0x8001, DSCP: 26}
 
 // A flow that meets no congestion is told the lowest of the policies that match while it
 // is near that; the switch counts it meanwhile.
@@ -54,7 +63,7 @@ func TestPolicyIsToldWithoutCongestion(t *testing.T) {
 		f := newFake(t, limiting())
 		start := f.now
 		f.passes(tt.flow.Src, sink, 0x99, 0)
-		f.core.limit(f.now, &tt.flow)
+		f.core.learn(f.now, tt.flow)
 		for at := start; at < start+100*ms; at += ms {
 			f.passes(tt.flow.Src, sink, 0x99, tt.mbps*125*uint64((at-start)/ms))
 			f.until(at)
@@ -78,7 +87,7 @@ func TestPolicyIsToldWithoutCongestion(t *testing.T) {
 				t.Errorf("%s: message %d comes too soon", name, i)
 			}
 		}
-		if h := f.holds[target{sai.Null, f.core.limited[tt.flow.Pair].match()}]; h.rate != sai.RateCount {
+		if h := f.holds[targetOf(sai.Null, matchOf(tt.flow.Pair))]; h.rate != sai.RateCount {
 			t.Errorf("%s: the switch does not count it: %+v", name, f.holds)
 		}
 	}
@@ -95,10 +104,10 @@ func TestPolicyIsToldWithoutAQueuePair(t *testing.T) {
 	unpaired := seen
 	unpaired.SrcQP = 0
 	start := f.now
-	f.passes(source, sink, 0x99, 0)
-	f.core.limit(f.now, &unpaired)
+	f.passes(sender, sink, 0x99, 0)
+	f.core.learn(f.now, unpaired)
 	for at := start; at < start+50*ms; at += ms {
-		f.passes(source, sink, 0x99, 28*125*uint64((at-start)/ms))
+		f.passes(sender, sink, 0x99, 28*125*uint64((at-start)/ms))
 		f.until(at)
 	}
 	got := f.takeTold()
@@ -110,9 +119,9 @@ func TestPolicyIsToldWithoutAQueuePair(t *testing.T) {
 			t.Errorf("message %d: %+v", i, m)
 		}
 	}
-	f.core.pairs.add(seen)
-	f.core.pairs.add(unpaired)
-	if qp := f.core.pairs.find(seen.Pair).qp; qp != 0x42 {
+	f.core.learn(f.now, seen)
+	f.core.learn(f.now, unpaired)
+	if qp := f.core.pairs.Find(seen.Pair).QP; qp != 0x42 {
 		t.Errorf("after a report without it the queue pair is %#x", qp)
 	}
 }
@@ -120,14 +129,14 @@ func TestPolicyIsToldWithoutAQueuePair(t *testing.T) {
 // Where its queue is congested, that path tells the lower rate, and this one is silent.
 func TestCongestionDecidesOfAFlowWithAPolicy(t *testing.T) {
 	f := newFake(t, limiting())
-	f.core.pairs.add(seen)
+	f.core.learn(f.now, seen)
 	start := f.now
-	f.passes(source, sink, 0x99, 0)
-	f.core.limit(f.now, &seen)
-	f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
+	f.passes(sender, sink, 0x99, 0)
+	f.core.learn(f.now, seen)
+	f.fills(1, sender, sink, 0x99, 150_000, sai.MarkHigh)
 	for at := start; at < start+100*ms; at += ms {
-		f.counts(source, sink, 0x99, 28*125*uint64((at-start)/ms))
-		f.passes(source, sink, 0x99, 28*125*uint64((at-start)/ms))
+		f.counts(sender, sink, 0x99, 28*125*uint64((at-start)/ms))
+		f.passes(sender, sink, 0x99, 28*125*uint64((at-start)/ms))
 		f.until(at)
 	}
 	got := f.takeTold()
@@ -153,23 +162,23 @@ func TestFlowsWithAPolicyAreBounded(t *testing.T) {
 	in := ingress(ClientNone)
 	c.Ingress, c.Router6 = in.Ingress, in.Router6
 	f := newFake(t, c)
-	f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
-	f.core.limit(f.now, &seen)
+	f.ppfcFrom(router6, gateway6, stopOf(sender, sink, qps))
+	f.core.learn(f.now, seen)
 	f.until(f.now + 20*ms)
-	at := target{sai.Null, f.core.limited[seen.Pair].match()}
+	at := targetOf(sai.Null, matchOf(seen.Pair))
 	if h := f.holds[at]; h.rate != 0 {
 		t.Errorf("the hold became %+v", h)
 	}
 	for i := range uint32(2 * maxLimited) {
 		one := seen
 		one.DestQP = 0x1000 + i
-		f.core.limit(f.now, &one)
+		f.core.learn(f.now, one)
 	}
-	if n := len(f.core.limited); n != maxLimited || f.core.counters.LimitedFull != maxLimited+1 {
-		t.Errorf("%d flows, %d without room", n, f.core.counters.LimitedFull)
+	if n := f.core.limiter.Flows(); n != maxLimited || f.core.kernel.Counters.LimitedFull != maxLimited+1 {
+		t.Errorf("%d flows, %d without room", n, f.core.kernel.Counters.LimitedFull)
 	}
 	f.until(f.now + int64(limitedIdle) + 100*ms)
-	if n := len(f.core.limited); n != 0 {
+	if n := f.core.limiter.Flows(); n != 0 {
 		t.Errorf("%d flows after a minute without a packet", n)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/hold/enforce"
+	"sluice/orchagent-ext/hold/kernel"
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
 )
@@ -26,8 +27,8 @@ func TestHoldOfANeighbor(t *testing.T) {
 	if held(down1, 9) != start+40*ms || held(down2, 9) != start+40*ms || len(f.holds) != 2 {
 		t.Fatalf("holds %v", f.holds)
 	}
-	if q := time.Duration(f.core.enforce.UpperQuantile(0.5)); f.core.enforce.Count != 2 || q < 20*time.Microsecond || q > 25*time.Microsecond {
-		t.Errorf("enforce %v of %d", q, f.core.enforce.Count)
+	if q := time.Duration(f.core.holder.Enforced.UpperQuantile(0.5)); f.core.holder.Enforced.Count != 2 || q < 20*time.Microsecond || q > 25*time.Microsecond {
+		t.Errorf("enforce %v of %d", q, f.core.holder.Enforced.Count)
 	}
 	f.until(start + 30*ms)
 	f.receive(down1, pause(9, 40_000))
@@ -45,8 +46,8 @@ func TestHoldOfANeighbor(t *testing.T) {
 		t.Errorf("the longer of two: %v", f.holds)
 	}
 	f.until(f.now + 10*ms)
-	if len(f.holds) != 0 || len(f.core.held) != 0 {
-		t.Errorf("expired: %v, kept %d", f.holds, len(f.core.held))
+	if len(f.holds) != 0 || f.core.holder.Len() != 0 {
+		t.Errorf("expired: %v, kept %d", f.holds, f.core.holder.Len())
 	}
 }
 
@@ -58,7 +59,7 @@ func TestMessagesThatAreNotObeyed(t *testing.T) {
 		e := notify.DefaultEnvelope(notify.KindPFCM)
 		e.Src, e.Dst = link(0x11), link(1)
 		m := pause(9, 40_000)
-		m.Source, m.Destination = source, sink
+		m.Source, m.Destination = sender, sink
 		change(&e, &m)
 		b, err := m.AppendPacket(nil, &e, f.core.settings.Codes)
 		if err != nil {
@@ -78,7 +79,7 @@ func TestMessagesThatAreNotObeyed(t *testing.T) {
 		{"from a stranger", func(e *notify.Envelope, m *notify.PFCM) { e.Src = link(0x99) }, nil, func(c *Counters) uint64 { return c.Sender }},
 		{"from the neighbor of another port", func(e *notify.Envelope, m *notify.PFCM) { e.Src = link(0x12) }, nil, func(c *Counters) uint64 { return c.Sender }},
 		{"to another node", func(e *notify.Envelope, m *notify.PFCM) { e.Dst = link(2) }, nil, func(c *Counters) uint64 { return c.Refused[notify.BadDestination] }},
-		{"from a global address", func(e *notify.Envelope, m *notify.PFCM) { e.Src = source }, nil, func(c *Counters) uint64 { return c.Refused[notify.BadSource] }},
+		{"from a global address", func(e *notify.Envelope, m *notify.PFCM) { e.Src = sender }, nil, func(c *Counters) uint64 { return c.Refused[notify.BadSource] }},
 		{"a port without a neighbor", func(e *notify.Envelope, m *notify.PFCM) {}, func(c *Config) { c.Ports[0].Neighbor = netip.Addr{} }, func(c *Counters) uint64 { return c.Sender }},
 		{"not to be obeyed", func(e *notify.Envelope, m *notify.PFCM) {}, func(c *Config) { c.Obey = false }, func(c *Counters) uint64 { return c.Off }},
 	} {
@@ -88,7 +89,7 @@ func TestMessagesThatAreNotObeyed(t *testing.T) {
 		}
 		f := newFake(t, c)
 		at(f, tt.change)
-		if n := tt.count(&f.core.counters); n != 1 || len(f.asked) != 0 || f.core.counters.Obeyed != 0 || f.core.counters.Received != 1 {
+		if n := tt.count(&f.core.kernel.Counters); n != 1 || len(f.asked) != 0 || f.core.kernel.Counters.Obeyed != 0 || f.core.kernel.Counters.Received != 1 {
 			t.Errorf("%s: counted %d, holds %v", tt.name, n, f.asked)
 		}
 	}
@@ -106,29 +107,29 @@ func TestPauseThatWaitedLongerThanItLastsIsDropped(t *testing.T) {
 	f := newFake(t, config())
 	f.receive(up, pause(9, 20))
 	f.receive(up, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Reduce(50), Time: 20})
-	if n := f.core.counters; n.Late != 2 || n.Held != 0 || len(f.holds) != 0 {
+	if n := f.core.kernel.Counters; n.Late != 2 || n.Held != 0 || len(f.holds) != 0 {
 		t.Errorf("late: %d counted, %d held, holds %v", n.Late, n.Held, f.holds)
 	}
 	f.receive(up, pause(9, 21))
-	if n := f.core.counters; n.Late != 2 || n.Held != 1 {
+	if n := f.core.kernel.Counters; n.Late != 2 || n.Held != 1 {
 		t.Errorf("in time: %d counted as late, %d held", n.Late, n.Held)
 	}
 	f.receive(up, pause(9, 40_000))
 	f.receive(up, pause(9, 2)) // its sender ends it by the shortest pause
-	if n := f.core.counters; n.Late != 2 || f.holds[onStream(up, 9)].until != f.now+2000 {
+	if n := f.core.kernel.Counters; n.Late != 2 || f.holds[onStream(up, 9)].until != f.now+2000 {
 		t.Errorf("shortened: %d counted as late, holds %v", n.Late, f.holds)
 	}
 	f.receive(up, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
-	if n := f.core.counters; n.Late != 2 || len(f.holds) != 0 {
+	if n := f.core.kernel.Counters; n.Late != 2 || len(f.holds) != 0 {
 		t.Errorf("cancelled: %d counted as late, holds %v", n.Late, f.holds)
 	}
 	g := newFake(t, ingress(ClientNone))
-	stop := stopOf(source, sink, qps)
+	stop := stopOf(sender, sink, qps)
 	for _, us := range []uint16{30, 31} {
 		stop.PauseDuration = us
 		g.ppfcFrom(router6, gateway6, stop)
 	}
-	if n := g.core.counters; n.PPFCLate != 1 || n.PPFCOutcome[enforce.Held] != 1 {
+	if n := g.core.kernel.Counters; n.PPFCLate != 1 || n.PPFCOutcome[enforce.Held] != 1 {
 		t.Errorf("PPFC: %d counted as late, %d held", n.PPFCLate, n.PPFCOutcome[enforce.Held])
 	}
 }
@@ -142,7 +143,7 @@ func TestMessagesOfAllAddressesOfANeighbor(t *testing.T) {
 	from := func(src netip.Addr, m notify.PFCM) {
 		e := notify.DefaultEnvelope(notify.KindPFCM)
 		e.Src, e.Dst = src, link(1)
-		m.Source, m.Destination = source, sink
+		m.Source, m.Destination = sender, sink
 		b, err := m.AppendPacket(nil, &e, f.core.settings.Codes)
 		if err != nil {
 			t.Fatal(err)
@@ -152,8 +153,8 @@ func TestMessagesOfAllAddressesOfANeighbor(t *testing.T) {
 		f.core.receiveMessage(f.now, &msg)
 	}
 	from(link(0x55), pause(9, 40_000))
-	if len(f.holds) != 1 || f.core.counters.Sender != 0 {
-		t.Fatalf("holds %v, refused for the sender %d", f.holds, f.core.counters.Sender)
+	if len(f.holds) != 1 || f.core.kernel.Counters.Sender != 0 {
+		t.Fatalf("holds %v, refused for the sender %d", f.holds, f.core.kernel.Counters.Sender)
 	}
 	from(c.Ports[0].Neighbor, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
 	if len(f.holds) != 0 {
@@ -179,13 +180,13 @@ func TestStormIsPoliced(t *testing.T) {
 		}
 		f.core.step(f.now)
 	}
-	n := f.core.counters
+	n := f.core.kernel.Counters
 	if taken := n.Held + n.Refreshed; n.Received != 100_100 || taken < 2200 || taken > 2400 || taken+n.Policed != n.Received {
 		t.Errorf("%d received, %d taken, %d policed", n.Received, taken, n.Policed)
 	}
 	got := 0
 	for _, a := range f.asked {
-		if a.port == other && a.d != 0 {
+		if a.Port == other && a.d != 0 {
 			got++
 		}
 	}
@@ -214,14 +215,14 @@ func TestReductionActsAtOnce(t *testing.T) {
 		t.Errorf("of two flows the second has rate %d until %d µs", h.rate, (h.until-start)/1000)
 	}
 	f.until(start + ms)
-	if n := f.core.counters.Unmeasured; n != 1 {
+	if n := f.core.kernel.Counters.Unmeasured; n != 1 {
 		t.Errorf("%d ended before their rate was known, want 1", n)
 	}
 	c := config()
 	c.Ports[0].Speed = 0
 	unknown := newFake(t, c)
 	unknown.receive(up, m)
-	if h := unknown.holds[onStream(up, 9)]; h.rate != usualSpeed*1e6*60/100 {
+	if h := unknown.holds[onStream(up, 9)]; h.rate != kernel.UsualSpeed*1e6*60/100 {
 		t.Errorf("rate %d by a port of unknown speed", h.rate)
 	}
 	f.match[onStream(up, 9)] = sai.HoldState{Octets: 125_000, Packets: 100} // in 10 ms: 100 Mbit/s
@@ -239,7 +240,7 @@ func TestReductionActsAtOnce(t *testing.T) {
 // A message is obeyed when packets match what it asks to hold, by whichever member of a PortChannel.
 func TestObeyedCountsWhatMatched(t *testing.T) {
 	f := newFake(t, config())
-	n := &f.core.counters
+	n := &f.core.kernel.Counters
 	f.receive(down1, pause(9, 40_000))
 	f.receive(down1, pause(9, 40_000))
 	if f.until(f.now + 15*ms); n.Obeyed != 0 {
@@ -263,20 +264,20 @@ func TestUnknownStream(t *testing.T) {
 	f := newFake(t, config())
 	f.receive(up, pause(9, 40_000))
 	f.until(f.now + 50*ms)
-	if f.core.counters.UnknownStream != 1 {
-		t.Errorf("counted %d", f.core.counters.UnknownStream)
+	if f.core.kernel.Counters.UnknownStream != 1 {
+		t.Errorf("counted %d", f.core.kernel.Counters.UnknownStream)
 	}
 	f.receive(up, pause(9, 40_000))
 	f.match[onStream(up, 9)] = sai.HoldState{Packets: 1, Octets: 100}
 	f.until(f.now + 50*ms)
-	if f.core.counters.UnknownStream != 1 {
-		t.Errorf("a known one is counted, too: %d", f.core.counters.UnknownStream)
+	if f.core.kernel.Counters.UnknownStream != 1 {
+		t.Errorf("a known one is counted, too: %d", f.core.kernel.Counters.UnknownStream)
 	}
 	c := config()
 	c.HoldPair = true
 	f = newFake(t, c)
 	start := f.now
-	pair := target{up, sai.HoldMatch{Kind: sai.HoldPair, Src: source, Dst: sink}}
+	pair := targetOf(up, sai.HoldMatch{Kind: sai.HoldPair, Src: sender, Dst: sink})
 	f.receive(up, pause(9, 40_000))
 	f.until(start + 15*ms)
 	if h := f.holds[pair]; h.until != start+40*ms {
@@ -300,7 +301,7 @@ func TestWatchdogReleases(t *testing.T) {
 			t.Fatalf("held %v at %d ms", held, (f.now-start)/ms)
 		}
 	}
-	if n := f.core.counters; n.Watchdog != 1 || n.Ignored < 15 {
+	if n := f.core.kernel.Counters; n.Watchdog != 1 || n.Ignored < 15 {
 		t.Errorf("released %d, ignored %d", n.Watchdog, n.Ignored)
 	}
 	f.until(start + 801*ms)
@@ -316,8 +317,8 @@ func TestMessageWithoutATime(t *testing.T) {
 	msg := messagesOf(t, f)[0]
 	msg.At = 0
 	f.core.receiveMessage(f.now, &msg)
-	if len(f.holds) != 1 || f.core.enforce.Count != 0 {
-		t.Errorf("holds %v, %d measured", f.holds, f.core.enforce.Count)
+	if len(f.holds) != 1 || f.core.holder.Enforced.Count != 0 {
+		t.Errorf("holds %v, %d measured", f.holds, f.core.holder.Enforced.Count)
 	}
 }
 
@@ -333,8 +334,8 @@ func TestPortsThatGo(t *testing.T) {
 	c.Ports[3].Members = []sai.ObjectID{down1}
 	f.gone[up], f.gone[down2] = true, true
 	f.core.configure(f.now, newSettings(c))
-	if len(f.core.held) != 1 || f.holds[onStream(down1, 9)].until == 0 || f.core.counters.HoldFailed != 0 {
-		t.Errorf("held %d, holds %v, failed %d", len(f.core.held), f.holds, f.core.counters.HoldFailed)
+	if f.core.holder.Len() != 1 || f.holds[onStream(down1, 9)].until == 0 || f.core.kernel.Counters.HoldFailed != 0 {
+		t.Errorf("held %d, holds %v, failed %d", f.core.holder.Len(), f.holds, f.core.kernel.Counters.HoldFailed)
 	}
 	f.take()
 	f.until(f.now + 100*ms)
@@ -343,7 +344,7 @@ func TestPortsThatGo(t *testing.T) {
 			t.Errorf("sent to the port that is gone: %+v", s)
 		}
 	}
-	if len(f.core.held) != 0 {
+	if f.core.holder.Len() != 0 {
 		t.Error("the rest did not end")
 	}
 }
@@ -356,9 +357,9 @@ func TestHoldThatTheSwitchRefusesIsFull(t *testing.T) {
 	for stream := uint16(1); stream <= 5; stream++ {
 		f.receive(up, pause(stream, 40_000))
 	}
-	n := &f.core.counters
-	if n.Held != 3 || n.Obeyed != 0 || n.Full != 2 || n.HoldFailed != 2 || len(f.core.held) != 3 {
-		t.Errorf("held %d, obeyed %d, full %d, refused by the switch %d, %d holds", n.Held, n.Obeyed, n.Full, n.HoldFailed, len(f.core.held))
+	n := &f.core.kernel.Counters
+	if n.Held != 3 || n.Obeyed != 0 || n.Full != 2 || n.HoldFailed != 2 || f.core.holder.Len() != 3 {
+		t.Errorf("held %d, obeyed %d, full %d, refused by the switch %d, %d holds", n.Held, n.Obeyed, n.Full, n.HoldFailed, f.core.holder.Len())
 	}
 	r := newReport()
 	f.core.fill(f.now, r)
@@ -371,6 +372,9 @@ func TestHoldThatTheSwitchRefusesIsFull(t *testing.T) {
 		t.Errorf("with room again: held %d, %d on the switch", n.Held, len(f.holds))
 	}
 }
+
+// refusalTime is how long a refused hold is reported.
+const refusalTime = time.Minute
 
 // TestRefusalOfAHoldEnds: the report names why the switch refused a hold until a hold succeeds, or
 // for a minute.
@@ -420,7 +424,7 @@ func TestAuthenticationHeaderIsNotVerified(t *testing.T) {
 		f.core.receiveMessage(f.now, &msg)
 		msg.Packet.AH = true
 		f.core.receiveMessage(f.now, &msg)
-		if n := f.core.counters; n.Unverified != want || n.Held != 1 || n.Refreshed != 1 {
+		if n := f.core.kernel.Counters; n.Unverified != want || n.Held != 1 || n.Refreshed != 1 {
 			t.Errorf("mark %d: %d not verified, want %d; %d held, %d refreshed", mark, n.Unverified, want, n.Held, n.Refreshed)
 		}
 	}

@@ -67,7 +67,7 @@ func TestCircularHoldsEnd(t *testing.T) {
 			if f.holds[onStream(down1, id)].until != 0 {
 				last = now
 				f.event(1, up, 5, 150_000, sai.MarkHigh)
-			} else if len(f.core.congested) > 0 {
+			} else if f.core.detector.Flows() > 0 {
 				f.event(1, up, 5, 0, sai.MarkLow)
 			}
 			upstream := ring[(i+nodes-1)%nodes]
@@ -94,9 +94,11 @@ func TestCoreHoldsWhatNeighborsAskForAndNoLonger(t *testing.T) {
 		q := c.Queues[queue]
 		q.Threshold.Average = time.Duration(rapid.SampledFrom([]int{0, 500, 5000}).Draw(rt, "average")) * time.Microsecond
 		c.Queues[queue] = q
-		f := newFake(t, c)
+		f := newRandom(t, c)
 		asked := map[target]int64{}       // until when, at most
 		upstream := map[[2]uint64]int64{} // at the neighbors: port and stream, until
+		derived := map[[2]uint64]bool{}   // from a hold here
+		rows := make([]CongestedFlow, 0, 8)
 		streams := []uint16{streamOf(1), streamOf(2), 9}
 		check := func() {
 			for h, on := range f.holds {
@@ -111,13 +113,14 @@ func TestCoreHoldsWhatNeighborsAskForAndNoLonger(t *testing.T) {
 				if s.pfcm.Time > 40_000 || s.to != link(0x10+byte(s.port)) {
 					rt.Fatalf("sent %+v", s)
 				}
-				upstream[[2]uint64{uint64(s.port), uint64(s.pfcm.StreamID)}] = s.at + int64(s.pfcm.Time)*1000
+				key := [2]uint64{uint64(s.port), uint64(s.pfcm.StreamID)}
+				upstream[key], derived[key] = s.at+int64(s.pfcm.Time)*1000, s.paused
 			}
 		}
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			switch rapid.IntRange(0, 3).Draw(rt, "what") {
 			case 0:
-				in := rapid.SampledFrom([]sai.ObjectID{up, other, host, border, 0, 99}).Draw(rt, "in")
+				in := rapid.SampledFrom([]sai.ObjectID{up, other, host, borderPort, 0, 99}).Draw(rt, "in")
 				n := rapid.Uint32Range(1, 5).Draw(rt, "flow")
 				label := min(n, 2) // four have one Stream ID
 				octets := rapid.SampledFrom([]uint64{0, 10_000, 60_000, 85_000, 150_000}).Draw(rt, "octets")
@@ -130,28 +133,32 @@ func TestCoreHoldsWhatNeighborsAskForAndNoLonger(t *testing.T) {
 					m.Action = notify.Reduce(rapid.IntRange(0, 63).Draw(rt, "percent"))
 				}
 				f.receive(p, m)
-				for _, id := range f.core.settings.members[p].Members {
+				for _, id := range f.core.settings.ports.Of(p).Members {
 					h := onStream(id, m.StreamID)
 					asked[h] = max(asked[h], f.now+int64(m.Time)*1000)
 				}
 			case 2:
 				n := rapid.Uint64Range(1, 5).Draw(rt, "flow")
-				f.depth[flowID{queue, n}] = rapid.SampledFrom([]uint64{0, 60_000, 150_000}).Draw(rt, "depth") // no event
+				f.depth[idOf(queue, n)] = rapid.SampledFrom([]uint64{0, 60_000, 150_000}).Draw(rt, "depth") // no event
 			default:
 				f.until(f.now + rapid.Int64Range(0, 60*ms).Draw(rt, "dt"))
 			}
 			check()
-			for id, g := range f.core.congested {
-				if g.hold.open && g.derived == 0 && g.Congested() && !g.to.Border && f.now > upstream[[2]uint64{uint64(g.to.Index), uint64(g.stream)}] {
-					rt.Fatalf("at %d flow %v is congested, and the neighbor was asked until %d", f.now, id, upstream)
+			for _, g := range f.core.detector.AppendRows(f.now, rows[:0]) {
+				if !g.Said {
+					continue
+				}
+				port := uint64(g.To.As16()[15] & 0xf)
+				if key := [2]uint64{port, uint64(g.Stream)}; g.Congested && port != uint64(borderPort) && !derived[key] && f.now > upstream[key] {
+					rt.Fatalf("at %d flow %+v is congested, and the neighbor was asked until %d", f.now, g, upstream)
 				}
 			}
 		}
 		clear(f.depth)
 		f.until(f.now + 900*ms)
 		check()
-		if len(f.holds)+len(f.core.held)+len(f.core.congested)+len(f.core.asked) != 0 || f.core.next() != math.MaxInt64 {
-			rt.Fatalf("left: holds %v, %d held, %d congested, %d keys, next at %d", f.holds, len(f.core.held), len(f.core.congested), len(f.core.asked), f.core.next())
+		if len(f.holds)+f.core.holder.Len()+f.core.detector.Flows()+(f.core.downstream.Open()+f.core.gateways.Open()) != 0 || f.core.next() != math.MaxInt64 {
+			rt.Fatalf("left: holds %v, %d held, %d congested, %d keys, next at %d", f.holds, f.core.holder.Len(), f.core.detector.Flows(), (f.core.downstream.Open() + f.core.gateways.Open()), f.core.next())
 		}
 	})
 }
@@ -162,14 +169,13 @@ func TestCoreDoesNotAllocate(t *testing.T) {
 	c := config()
 	c.Translate = true
 	f := newFake(t, c)
-	out := &silent{fake: f}
-	f.core.sw, f.core.out = out, out
+	f.silence()
 	r := newReport()
-	high := arrived(sai.FlowEvent{Queue: queue, Mark: sai.MarkHigh, Octets: 150_000, Length: sai.FlowHead, Head: head(source, sink, 5)})
+	high := arrived(sai.FlowEvent{Queue: queue, Mark: sai.MarkHigh, Octets: 150_000, Length: sai.FlowHead, Head: head(sender, sink, 5)})
 	msgs := messagesOf(t, f)
 	round := func() {
 		for i := range uint64(8) {
-			high.Flow, high.InPort, high.At = i+1, []sai.ObjectID{up, border, host, other}[i%4], f.now
+			high.Flow, high.InPort, high.At = i+1, []sai.ObjectID{up, borderPort, host, other}[i%4], f.now
 			f.core.event(f.now, high)
 		}
 		for i := range msgs {
@@ -181,16 +187,16 @@ func TestCoreDoesNotAllocate(t *testing.T) {
 		}
 		r.Flows, r.Holds = r.Flows[:0], r.Holds[:0]
 		f.core.fill(f.now, r)
-		out.drained = true
+		f.drained = true
 		f.now += 50 * ms
 		f.core.step(f.now)
-		out.drained = false
+		f.drained = false
 	}
 	round()
 	if n := testing.AllocsPerRun(200, round); n != 0 {
 		t.Errorf("%v allocations a round", n)
 	}
-	if n := f.core.counters; n.Sent == 0 || n.PFCSent == 0 || n.Held == 0 || n.Refused[notify.BadHopLimit] == 0 || n.Sender == 0 {
+	if n := f.core.kernel.Counters; n.Sent == 0 || n.PFCSent == 0 || n.Held == 0 || n.Refused[notify.BadHopLimit] == 0 || n.Sender == 0 {
 		t.Errorf("the round does too little: %+v", n)
 	}
 }

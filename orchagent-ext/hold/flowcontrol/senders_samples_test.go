@@ -9,6 +9,7 @@ import (
 
 	"sluice/orchagent-ext/hold/dcqcn"
 	"sluice/orchagent-ext/wire/notify"
+	sai "sluice/sai-shim"
 )
 
 // sampled is a sender of DCQCN of which the CPU gets few packets, as of a busy switch.
@@ -42,7 +43,7 @@ func (s *sampled) send(end int64) {
 		s.f.until(s.f.now + step)
 		if s.f.now >= s.until {
 			for i := range s.held {
-				s.f.core.see(s.f.now, &s.held[i])
+				s.f.core.learn(s.f.now, s.held[i])
 			}
 			s.held = s.held[:0]
 		}
@@ -61,7 +62,7 @@ func (s *sampled) send(end int64) {
 			if s.f.now-s.reported < 20*ms {
 				continue
 			}
-			l := flowOf(source, sink)
+			l := flowOf(sender, sink)
 			l.Packet.Octets, l.Packet.Samples, l.Packet.At = s.pending, s.samples, s.f.now
 			if len(s.held) == 0 {
 				s.until = s.f.now + s.random.Int64N(s.late+1)
@@ -147,7 +148,7 @@ func TestRateOfAFlowThatIsStoppedOften(t *testing.T) {
 			}
 			s.send(s.f.now + 110*ms)
 		}
-		sum += float64(s.f.core.senders.flows[flowOf(source, sink).Pair].rate) / sampledRate
+		sum += float64(s.f.core.source.Rate(s.f.now, targetOf(sai.Null, matchOf(flowOf(sender, sink).Pair)))) / sampledRate
 	}
 	if t.Logf("mean %.3f", sum/runs); sum < runs*0.97 || sum > runs*1.03 {
 		t.Errorf("the known rate is %.3f of the offered one", sum/runs)

@@ -7,10 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/hold/enforce"
+	"sluice/orchagent-ext/hold/kernel"
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
 )
+
+// The room for flows, and the CNPs of a host in a second.
+const maxSeen, hostCNPs = 4096, 30_000
 
 // slowing is the switch under test as one that holds flows at their senders: hosts are at
 // the port host.
@@ -24,7 +27,7 @@ func slowing() *Config {
 
 // flowOf is a packet of a flow of 10 Gbit/s, that comes from the host and leaves by down.
 func flowOf(src, dst netip.Addr) Learned {
-	return Learned{Pair: Pair{src, dst, 0x77}, SrcQP: 0x42, SrcPort: 0xc123, PKey: 0x8001,
+	return Learned{Pair: pairOf(src, dst, 0x77), SrcQP: 0x42, SrcPort: 0xc123, PKey: 0x8001,
 		Packet: Packet{In: host, Out: down1, Src: src, Dst: dst, Label: 5, Octets: 12_500_000}}
 }
 
@@ -32,7 +35,7 @@ func flowOf(src, dst netip.Addr) Learned {
 func (f *fake) sees(l Learned) {
 	for range 5 {
 		f.until(f.now + 10*ms)
-		f.core.see(f.now, &l)
+		f.core.learn(f.now, l)
 	}
 }
 
@@ -55,15 +58,15 @@ func TestHoldBySourceSlowsTheSender(t *testing.T) {
 		src, dst, from netip.Addr
 		ask            func(f *fake)
 	}{
-		"PFCM": {source, sink, gateway6, func(f *fake) { f.receive(down1, pause(streamOf(5), 40_000)) }},
-		"PPFC over IPv6": {source, sink, gateway6, func(f *fake) {
-			f.ppfcFrom(router6, gateway6, stopOf(source, sink, notify.FlowIdentifier{Form: notify.QPs, Protocol: protocolUDP, SrcPort: 0xc123, DstPort: 4791, DstQP: 0x77}))
+		"PFCM": {sender, sink, gateway6, func(f *fake) { f.receive(down1, pause(streamOf(5), 40_000)) }},
+		"PPFC over IPv6": {sender, sink, gateway6, func(f *fake) {
+			f.ppfcFrom(router6, gateway6, stopOf(sender, sink, notify.FlowIdentifier{Form: notify.QPs, Protocol: kernel.ProtocolUDP, SrcPort: 0xc123, DstPort: 4791, DstQP: 0x77}))
 		}},
 		"PPFC over IPv4": {source4, sink4, gateway4, func(f *fake) {
-			f.ppfcFrom(router4, gateway4, stopOf(source4, sink4, notify.FlowIdentifier{Form: notify.QPs, Protocol: protocolUDP, SrcPort: 0xc123, DstPort: 4791, DstQP: 0x77}))
+			f.ppfcFrom(router4, gateway4, stopOf(source4, sink4, notify.FlowIdentifier{Form: notify.QPs, Protocol: kernel.ProtocolUDP, SrcPort: 0xc123, DstPort: 4791, DstQP: 0x77}))
 		}},
 		"PPFC about a connection": {source4, sink4, gateway4, func(f *fake) {
-			f.ppfcFrom(router4, gateway4, stopOf(source4, sink4, notify.FlowIdentifier{Form: notify.Ports, Protocol: protocolUDP, SrcPort: 0xc123, DstPort: 4791}))
+			f.ppfcFrom(router4, gateway4, stopOf(source4, sink4, notify.FlowIdentifier{Form: notify.Ports, Protocol: kernel.ProtocolUDP, SrcPort: 0xc123, DstPort: 4791}))
 		}},
 	} {
 		f := newFake(t, slowing())
@@ -92,7 +95,7 @@ func TestHoldBySourceSlowsTheSender(t *testing.T) {
 		if len(f.asked) != 0 {
 			t.Errorf("%s: the switch was asked %v", name, f.asked)
 		}
-		if c := f.core.counters; c.Obeyed+c.PPFCObeyed != 1 || c.CNPPoliced != 0 {
+		if c := f.core.kernel.Counters; c.Obeyed+c.PPFCObeyed != 1 || c.CNPPoliced != 0 {
 			t.Errorf("%s: counters %+v", name, c)
 		}
 	}
@@ -101,7 +104,7 @@ func TestHoldBySourceSlowsTheSender(t *testing.T) {
 // A resume ends it at once.
 func TestCancelEndsAHoldBySource(t *testing.T) {
 	f := newFake(t, slowing())
-	f.sees(flowOf(source, sink))
+	f.sees(flowOf(sender, sink))
 	f.receive(down1, pause(streamOf(5), 40_000))
 	f.until(f.now + 5*ms)
 	f.receive(down1, notify.PFCM{StreamID: streamOf(5), QueueID: 3, Action: notify.Cancel})
@@ -116,7 +119,7 @@ func TestCancelEndsAHoldBySource(t *testing.T) {
 //conformance:draft-yang/link-local draft-xz/security
 func TestHoldBySourceSlowsNobodyElse(t *testing.T) {
 	pfcm := func(f *fake) { f.receive(down1, pause(streamOf(5), 40_000)) }
-	qps := notify.FlowIdentifier{Form: notify.QPs, Protocol: protocolUDP, SrcPort: 0xc123, DstPort: 4791, DstQP: 0x77}
+	qps := notify.FlowIdentifier{Form: notify.QPs, Protocol: kernel.ProtocolUDP, SrcPort: 0xc123, DstPort: 4791, DstQP: 0x77}
 	for name, tt := range map[string]struct {
 		change func(l *Learned, c *Config)
 		ask    func(f *fake)
@@ -132,25 +135,25 @@ func TestHoldBySourceSlowsNobodyElse(t *testing.T) {
 		"PFCM comes in by another port":                   {nil, func(f *fake) { f.receive(other, pause(streamOf(5), 40_000)) }},
 		"PFCM comes from a host":                          {nil, func(f *fake) { f.receive(host, pause(streamOf(5), 40_000)) }},
 		"PFCM is not obeyed":                              {func(_ *Learned, c *Config) { c.Obey = false }, pfcm},
-		"PPFC is not from a peer":                         {nil, func(f *fake) { f.ppfcFrom(netip.MustParseAddr("2001:db8:66::1"), gateway6, stopOf(source, sink, qps)) }},
+		"PPFC is not from a peer":                         {nil, func(f *fake) { f.ppfcFrom(netip.MustParseAddr("2001:db8:66::1"), gateway6, stopOf(sender, sink, qps)) }},
 		"PPFC writes another router id": {nil, func(f *fake) {
-			m := stopOf(source, sink, qps)
+			m := stopOf(sender, sink, qps)
 			m.RouterID = router6
 			f.ppfcFrom(netip.MustParseAddr("2001:db8:66::1"), gateway6, m)
 		}},
-		"PPFC is about a source of another gateway": {func(_ *Learned, c *Config) { c.Ingress.Serves = prefixes("10.1.0.0/16") }, func(f *fake) { f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps)) }},
+		"PPFC is about a source of another gateway": {func(_ *Learned, c *Config) { c.Ingress.Serves = prefixes("10.1.0.0/16") }, func(f *fake) { f.ppfcFrom(router6, gateway6, stopOf(sender, sink, qps)) }},
 		"PPFC names another queue pair": {nil, func(f *fake) {
 			id := qps
 			id.DstQP++
-			f.ppfcFrom(router6, gateway6, stopOf(source, sink, id))
+			f.ppfcFrom(router6, gateway6, stopOf(sender, sink, id))
 		}},
 		"PPFC is an alarm": {nil, func(f *fake) {
-			m := stopOf(source, sink, qps)
+			m := stopOf(sender, sink, qps)
 			m.PT = notify.Alarm
 			f.ppfcFrom(router6, gateway6, m)
 		}},
 	} {
-		c, l := slowing(), flowOf(source, sink)
+		c, l := slowing(), flowOf(sender, sink)
 		if tt.change != nil {
 			tt.change(&l, c)
 		}
@@ -171,20 +174,20 @@ func TestReplayAndStormAreBounded(t *testing.T) {
 	c := slowing()
 	c.Receive = Rate{PerSecond: 64_000, Burst: 2048}
 	f := newFake(t, c)
-	l := flowOf(source, sink)
+	l := flowOf(sender, sink)
 	f.sees(l)
 	start := f.now
 	for i := range 80_000 { // 800 ms
 		f.until(start + int64(i)*10_000)
 		if i%1000 == 0 {
-			f.core.see(f.now, &l)
+			f.core.learn(f.now, l)
 		}
 		f.receive(down1, pause(streamOf(5), 65_535))
 		f.receive(down1, pause(uint16(i%60_000+1), 65_535))
 	}
 	n, last := 0, int64(0)
 	for _, m := range f.takeTold() {
-		if n++; m.packet.Envelope.Dst != source {
+		if n++; m.packet.Envelope.Dst != sender {
 			t.Fatalf("a message to %v", m.packet.Envelope.Dst)
 		}
 		last = m.at
@@ -192,8 +195,8 @@ func TestReplayAndStormAreBounded(t *testing.T) {
 	if n == 0 || last > start+401*ms || n > 400*20 {
 		t.Errorf("%d CNPs, the last after %v", n, time.Duration(last-start))
 	}
-	if f.core.counters.Policed == 0 || f.core.counters.Watchdog == 0 {
-		t.Errorf("counters %+v", f.core.counters)
+	if f.core.kernel.Counters.Policed == 0 || f.core.kernel.Counters.Watchdog == 0 {
+		t.Errorf("counters %+v", f.core.kernel.Counters)
 	}
 }
 
@@ -201,15 +204,15 @@ func TestReplayAndStormAreBounded(t *testing.T) {
 func TestCNPsOfAHostAreBounded(t *testing.T) {
 	f := newFake(t, slowing())
 	for qp := range uint32(64) {
-		l := flowOf(source, sink)
+		l := flowOf(sender, sink)
 		l.DestQP, l.SrcQP, l.Packet.Octets = 0x100+qp, 0x200+qp, 1_000_000
 		f.sees(l)
 	}
 	start := f.now
 	f.receive(down1, pause(streamOf(5), 40_000))
 	f.until(start + 40*ms)
-	if n := len(f.cnps()); n > hostCNPs*40/1000+hostCNPs/100 || f.core.counters.CNPPoliced == 0 {
-		t.Errorf("%d CNPs in 40 ms, %d policed", n, f.core.counters.CNPPoliced)
+	if n := len(f.cnps()); n > hostCNPs*40/1000+hostCNPs/100 || f.core.kernel.Counters.CNPPoliced == 0 {
+		t.Errorf("%d CNPs in 40 ms, %d policed", n, f.core.kernel.Counters.CNPPoliced)
 	}
 }
 
@@ -222,7 +225,7 @@ func TestHoldBySourceAdvises(t *testing.T) {
 	c.Advice = advising().Advice
 	c.Source.Advise = true
 	f := newFake(t, c)
-	f.sees(flowOf(source, sink))
+	f.sees(flowOf(sender, sink))
 	start := f.now
 	f.receive(down1, notify.PFCM{StreamID: streamOf(5), QueueID: 3, Action: notify.Reduce(60), Time: 40_000})
 	f.until(start + 100*ms)
@@ -248,7 +251,7 @@ func TestHoldBySourceAdvises(t *testing.T) {
 //conformance:draft-yang/recursion
 func TestNodeInTheMiddlePassesPFCMOn(t *testing.T) {
 	f := newFake(t, slowing())
-	l := flowOf(source, sink)
+	l := flowOf(sender, sink)
 	l.Packet.In = up
 	f.sees(l)
 	f.receive(down1, notify.PFCM{StreamID: streamOf(5), QueueID: 3, Action: notify.Reduce(60), Time: 40_000})
@@ -267,7 +270,7 @@ func TestNodeInTheMiddlePassesPFCMOn(t *testing.T) {
 	}
 	for i, m := range got {
 		if p := m.pfcm; m.port != uint32(up) || m.to != link(0x10+byte(up)) || p.StreamID != streamOf(5) || p.QueueID != 3 ||
-			p.Action != want[i].action || p.Time != want[i].time || p.Source != source || p.Destination != sink {
+			p.Action != want[i].action || p.Time != want[i].time || p.Source != sender || p.Destination != sink {
 			t.Errorf("%d: %+v", i, m)
 		}
 	}
@@ -279,13 +282,13 @@ func TestSenderThatIgnoresCNPsIsNamed(t *testing.T) {
 	c := slowing()
 	c.HoldLimit = 0
 	f := newFake(t, c)
-	l := flowOf(source, sink)
+	l := flowOf(sender, sink)
 	f.sees(l)
 	run := func(n int) {
 		for range n {
 			f.receive(down1, pause(streamOf(5), 40_000))
 			f.until(f.now + 10*ms)
-			f.core.see(f.now, &l)
+			f.core.learn(f.now, l)
 		}
 	}
 	run(20)
@@ -304,7 +307,7 @@ func TestSenderThatIgnoresCNPsIsNamed(t *testing.T) {
 // A configuration without it ends it, as the end does.
 func TestHoldBySourceEndsWithItsConfiguration(t *testing.T) {
 	f := newFake(t, slowing())
-	l := flowOf(source, sink)
+	l := flowOf(sender, sink)
 	f.sees(l)
 	l.Packet.In, l.DestQP = up, 0x99
 	f.sees(l)
@@ -326,50 +329,71 @@ func TestHoldBySourceEndsWithItsConfiguration(t *testing.T) {
 func TestFlowsToBeSlowedAreBounded(t *testing.T) {
 	f := newFake(t, slowing())
 	for i := range uint32(maxSeen + 10) {
-		l := flowOf(source, sink)
+		l := flowOf(sender, sink)
 		l.DestQP = i
-		f.core.see(f.now, &l)
+		f.core.learn(f.now, l)
 	}
-	if n := len(f.core.senders.flows); n != maxSeen || f.core.counters.SeenFull != 10 {
-		t.Errorf("%d flows, %d found no room", n, f.core.counters.SeenFull)
+	if n := f.core.source.Flows(); n != maxSeen || f.core.kernel.Counters.SeenFull != 10 {
+		t.Errorf("%d flows, %d found no room", n, f.core.kernel.Counters.SeenFull)
 	}
 	// All have one Stream ID: a message slows the first of them, and the rest is not lost silently.
-	before := f.core.counters.SeenFull
-	if f.receive(down1, pause(streamOf(5), 1000)); f.core.counters.SeenFull == before {
+	before := f.core.kernel.Counters.SeenFull
+	if f.receive(down1, pause(streamOf(5), 1000)); f.core.kernel.Counters.SeenFull == before {
 		t.Error("a message left flows out, and nothing is counted")
 	}
 	f.until(f.now + 2000*ms)
-	l := flowOf(source, sink)
+	l := flowOf(sender, sink)
 	l.DestQP = maxSeen + 100
-	if f.core.see(f.now, &l); len(f.core.senders.flows) != 1 || len(f.core.senders.streams) != 1 {
-		t.Errorf("%d flows later", len(f.core.senders.flows))
+	if f.core.learn(f.now, l); f.core.source.Flows() != 1 {
+		t.Errorf("%d flows later", f.core.source.Flows())
 	}
 }
 
 func TestHoldBySourceAllocatesNothing(t *testing.T) {
 	f := newFake(t, slowing())
-	s := &silent{fake: f}
-	f.core.sw, f.core.out = s, s
-	l := flowOf(source, sink)
+	f.silence()
+	l := flowOf(sender, sink)
 	f.sees(l)
-	messages := messagesOf(t, f)
+	messages, hold := messagesOf(t, f), f.message(down1, link(0x10+byte(down1)), pause(streamOf(5), 1000))
 	if n := testing.AllocsPerRun(200, func() {
 		for i := range messages {
 			f.now += 100_000
 			messages[i].At = f.now
 			f.core.receiveMessage(f.now, &messages[i])
-			f.core.obey(f.now, f.core.settings.members[down1], f.now, &notify.PFCM{StreamID: streamOf(5), Action: notify.Pause, Time: 1000}, held1(streamOf(5)))
-			f.core.see(f.now, &l)
+			hold.At = f.now
+			f.core.receiveMessage(f.now, &hold)
+			f.core.learn(f.now, l)
 			f.core.step(f.now)
 		}
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
-	if f.core.counters.CNPSent == 0 {
+	if f.core.kernel.Counters.CNPSent == 0 {
 		t.Error("no CNP was sent")
 	}
 }
 
-func held1(stream uint16) enforce.Key {
-	return enforce.PFCMKey(&notify.PFCM{StreamID: stream}, link(0x10+byte(down1)), uint32(down1))
+// More flows than one message is worked for are slowed by their own packets: none of them is due once
+// the switch holds flows again.
+func TestFlowsBeyondATargetEndWithHoldsAtSenders(t *testing.T) {
+	f := newFake(t, slowing())
+	for i := range uint32(300) {
+		l := flowOf(sender, sink)
+		l.DestQP = i
+		f.core.learn(f.now, l)
+	}
+	f.receive(down1, pause(streamOf(5), 40_000))
+	for i := range uint32(300) {
+		l := flowOf(sender, sink)
+		l.DestQP = i
+		f.core.learn(f.now, l)
+	}
+	c := slowing()
+	c.Source = nil
+	f.core.configure(f.now, newSettings(c))
+	f.receive(down1, pause(streamOf(5), 40_000))
+	f.takeTold()
+	if f.until(f.now + 50*ms); len(f.told) != 0 {
+		t.Errorf("%d messages to senders that are no longer slowed", len(f.told))
+	}
 }

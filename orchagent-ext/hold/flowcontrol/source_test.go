@@ -11,6 +11,7 @@ import (
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/hold/congestion"
 	"sluice/orchagent-ext/hold/enforce"
+	"sluice/orchagent-ext/hold/kernel"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
 	sai "sluice/sai-shim"
@@ -36,8 +37,8 @@ func telling() *Config {
 	c.Generate = false
 	c.Router6, c.Router4 = router6, router4
 	c.PPFC = &PPFC{Gateways: []Gateway{
-		{netip.MustParsePrefix("2001:db8::/32"), netip.MustParseAddr("2001:db8:ff::8")}, {netip.MustParsePrefix("2001:db8:a::/48"), gateway6},
-		{netip.MustParsePrefix("10.1.0.0/16"), gateway4},
+		{Prefix: netip.MustParsePrefix("2001:db8::/32"), Addr: netip.MustParseAddr("2001:db8:ff::8")}, {Prefix: netip.MustParsePrefix("2001:db8:a::/48"), Addr: gateway6},
+		{Prefix: netip.MustParsePrefix("10.1.0.0/16"), Addr: gateway4},
 	}}
 	return c
 }
@@ -75,7 +76,7 @@ func (f *fake) fills(id uint64, src, dst netip.Addr, qp uint32, octets uint64, m
 }
 
 func (f *fake) fillsWith(id uint64, src, dst netip.Addr, qp uint32, bits uint8, octets uint64, mark sai.FlowMark) {
-	f.depth[flowID{queue, id}] = octets
+	f.depth[idOf(queue, id)] = octets
 	e := sai.FlowEvent{Queue: queue, InPort: up, Flow: id, Octets: octets, At: f.now, Mark: mark}
 	e.Head, e.Length = rdmaHead(f.t, src, dst, qp, bits)
 	f.core.event(f.now, arrived(e))
@@ -99,8 +100,8 @@ func TestGatewayIsToldAsTheFlowFillsAndDrains(t *testing.T) {
 		byQueue          bool
 		priority         uint8
 	}{
-		{notify.OverICMP, source, sink, router6, gateway6, false, 26},
-		{notify.OverUDP, source, sink, router6, gateway6, true, 3},
+		{notify.OverICMP, sender, sink, router6, gateway6, false, 26},
+		{notify.OverUDP, sender, sink, router6, gateway6, true, 3},
 		{notify.OverICMP, source4, sink4, router4, gateway4, false, 26},
 		{notify.OverUDP, source4, sink4, router4, gateway4, false, 26},
 	} {
@@ -110,11 +111,11 @@ func TestGatewayIsToldAsTheFlowFillsAndDrains(t *testing.T) {
 		start := f.now
 		f.fills(1, tt.src, tt.dst, 0x99, 85_000, sai.MarkAlarm)
 		f.fills(1, tt.src, tt.dst, 0x99, 150_000, sai.MarkHigh)
-		f.core.pairs.add(Learned{Pair: Pair{tt.src, tt.dst, 0x99}, SrcQP: 0x42})
+		f.core.learn(f.now, Learned{Pair: pairOf(tt.src, tt.dst, 0x99), SrcQP: 0x42})
 		f.until(start + 30*ms)
-		f.depth[flowID{queue, 1}] = 70_000
+		f.depth[idOf(queue, 1)] = 70_000
 		f.until(start + 50*ms)
-		f.depth[flowID{queue, 1}] = 0
+		f.depth[idOf(queue, 1)] = 0
 		f.until(start + 70*ms)
 		got := f.takeTold()
 		want := []struct {
@@ -142,11 +143,11 @@ func TestGatewayIsToldAsTheFlowFillsAndDrains(t *testing.T) {
 				t.Errorf("message %d: port %d, queue %d", i, m.CongestionPort, m.CongestionQID)
 			}
 		}
-		if f.core.ppfcReaction.Count != 1 || f.core.reaction.Count != 0 {
-			t.Errorf("the reaction is measured %d times, %d as PFCM's", f.core.ppfcReaction.Count, f.core.reaction.Count)
+		if f.core.gateways.Reaction.Count != 1 || f.core.downstream.Reaction.Count != 0 {
+			t.Errorf("the reaction is measured %d times, %d as PFCM's", f.core.gateways.Reaction.Count, f.core.downstream.Reaction.Count)
 		}
-		if f.core.counters.PPFCSent != 5 || len(f.sent) != 0 || len(f.core.congested) != 0 {
-			t.Errorf("counted %d; PFCM %d; %d flows left", f.core.counters.PPFCSent, len(f.sent), len(f.core.congested))
+		if f.core.kernel.Counters.PPFCSent != 5 || len(f.sent) != 0 || f.core.detector.Flows() != 0 {
+			t.Errorf("counted %d; PFCM %d; %d flows left", f.core.kernel.Counters.PPFCSent, len(f.sent), f.core.detector.Flows())
 		}
 	}
 }
@@ -156,14 +157,14 @@ func TestGatewayThatIsNotKnownIsCounted(t *testing.T) {
 	f := newFake(t, c)
 	f.fills(1, netip.MustParseAddr("2001:db9::1"), sink, 1, 150_000, sai.MarkHigh)
 	f.until(f.now + 100*ms)
-	if f.core.counters.NoGateway != 1 || len(f.told) != 0 {
-		t.Errorf("no gateway: %d, told %d", f.core.counters.NoGateway, len(f.told))
+	if f.core.kernel.Counters.NoGateway != 1 || len(f.told) != 0 {
+		t.Errorf("no gateway: %d, told %d", f.core.kernel.Counters.NoGateway, len(f.told))
 	}
 	c.Router6 = netip.Addr{}
 	f = newFake(t, c)
-	f.fills(1, source, sink, 1, 150_000, sai.MarkHigh)
-	if f.core.counters.NoRouterID != 1 || len(f.told) != 0 {
-		t.Errorf("no router id: %d, told %d", f.core.counters.NoRouterID, len(f.told))
+	f.fills(1, sender, sink, 1, 150_000, sai.MarkHigh)
+	if f.core.kernel.Counters.NoRouterID != 1 || len(f.told) != 0 {
+		t.Errorf("no router id: %d, told %d", f.core.kernel.Counters.NoRouterID, len(f.told))
 	}
 }
 
@@ -179,7 +180,7 @@ func TestGatewayIsToldTheEnd(t *testing.T) {
 		},
 	} {
 		f := newFake(t, telling())
-		f.fills(1, source, sink, 1, 150_000, sai.MarkHigh)
+		f.fills(1, sender, sink, 1, 150_000, sai.MarkHigh)
 		f.takeTold()
 		end(f)
 		if got := f.takeTold(); len(got) != 1 || got[0].packet.PPFC.PT != notify.Resume {
@@ -221,7 +222,7 @@ var qps = notify.FlowIdentifier{Form: notify.QPs, Protocol: 17, SrcPort: 0xc123,
 // tcpHead is a packet of a TCP connection from its IPv6 header on.
 func tcpHead(src, dst netip.Addr, srcPort, dstPort uint16) (h [sai.FlowHead]byte, n uint8) {
 	h = head(src, dst, 0)
-	h[4], h[5], h[6], h[7] = 0, 20, protocolTCP, 64
+	h[4], h[5], h[6], h[7] = 0, 20, kernel.ProtocolTCP, 64
 	binary.BigEndian.PutUint16(h[40:], srcPort)
 	binary.BigEndian.PutUint16(h[42:], dstPort)
 	return h, 60
@@ -233,10 +234,10 @@ func tcpHead(src, dst netip.Addr, srcPort, dstPort uint16) (h [sai.FlowHead]byte
 //conformance:draft-xz/flow-id
 func TestPPFCNamesOneFlow(t *testing.T) {
 	tcp := sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh}
-	tcp.Head, tcp.Length = tcpHead(source, sink, 5000, 80)
+	tcp.Head, tcp.Length = tcpHead(sender, sink, 5000, 80)
 	outer := netip.MustParseAddr("2001:db8:6::1")
 	tunnel := sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh, Length: sai.FlowHead, Head: head(outer, outer, 5)}
-	tunnel.Session = sai.Session{Protocol: 17, RoCEv2: true, SrcPort: 0xc123, DstPort: 4791, DestQP: 0x99, SrcQP: 0x42, Src: sai.AddressOf(source), Dst: sai.AddressOf(sink)}
+	tunnel.Session = sai.Session{Protocol: 17, RoCEv2: true, SrcPort: 0xc123, DstPort: 4791, DestQP: 0x99, SrcQP: 0x42, Src: sai.AddressOf(sender), Dst: sai.AddressOf(sink)}
 	other := tcp
 	other.Head[6] = 50 // ESP
 	for name, tt := range map[string]struct {
@@ -248,10 +249,10 @@ func TestPPFCNamesOneFlow(t *testing.T) {
 		"ESP":                   {other, notify.FlowIdentifier{Form: notify.AllFlows}},
 	} {
 		f := newFake(t, telling())
-		f.depth[flowID{queue, 1}] = 150_000
+		f.depth[idOf(queue, 1)] = 150_000
 		f.core.event(f.now, arrived(tt.e))
 		got := f.takeTold()
-		if len(got) != 1 || got[0].packet.PPFC.Flow != tt.want || got[0].packet.PPFC.Source != source || got[0].packet.PPFC.Destination != sink {
+		if len(got) != 1 || got[0].packet.PPFC.Flow != tt.want || got[0].packet.PPFC.Source != sender || got[0].packet.PPFC.Destination != sink {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
 		}
 	}
@@ -268,22 +269,22 @@ func TestResumeEndsItsOwnKeyOnly(t *testing.T) {
 	all := notify.FlowIdentifier{Form: notify.AllFlows}
 	ids := []notify.FlowIdentifier{qps, tcp, udp, all}
 	for _, id := range ids {
-		f.ppfcFrom(router6, gateway6, stopOf(source, sink, id))
+		f.ppfcFrom(router6, gateway6, stopOf(sender, sink, id))
 	}
 	for left := len(ids); left > 0; left-- {
 		if len(f.holds) != left {
 			t.Fatalf("%d holds, want %d: %+v", len(f.holds), left, f.holds)
 		}
-		resume := stopOf(source, sink, ids[left-1])
+		resume := stopOf(sender, sink, ids[left-1])
 		resume.PT = notify.Resume
 		f.ppfcFrom(router6, gateway6, resume)
 	}
 	// One word tells messages about the same hosts apart.
 	for _, word := range []uint32{7, 8} {
-		f.ppfcFrom(router6, gateway6, stopOf(source, sink, notify.FlowIdentifier{Form: notify.OneWord, Word: word}))
+		f.ppfcFrom(router6, gateway6, stopOf(sender, sink, notify.FlowIdentifier{Form: notify.OneWord, Word: word}))
 	}
 	for ended, word := range []uint32{7, 8} {
-		resume := stopOf(source, sink, notify.FlowIdentifier{Form: notify.OneWord, Word: word})
+		resume := stopOf(sender, sink, notify.FlowIdentifier{Form: notify.OneWord, Word: word})
 		resume.PT = notify.Resume
 		f.ppfcFrom(router6, gateway6, resume)
 		if len(f.holds) != 1-ended {
@@ -291,8 +292,8 @@ func TestResumeEndsItsOwnKeyOnly(t *testing.T) {
 		}
 	}
 	// A protocol without ports names no flow that the switch could find.
-	f.ppfcFrom(router6, gateway6, stopOf(source, sink, notify.FlowIdentifier{Form: notify.Ports, Protocol: 50}))
-	if n := f.core.counters.PPFCOutcome[enforce.Unknown]; n != 1 || len(f.holds) != 0 {
+	f.ppfcFrom(router6, gateway6, stopOf(sender, sink, notify.FlowIdentifier{Form: notify.Ports, Protocol: 50}))
+	if n := f.core.kernel.Counters.PPFCOutcome[enforce.Unknown]; n != 1 || len(f.holds) != 0 {
 		t.Errorf("counted %d, holds %+v", n, f.holds)
 	}
 }
@@ -306,21 +307,21 @@ func TestGatewayHoldsTheFlowOfAPPFC(t *testing.T) {
 		id   notify.FlowIdentifier
 		want sai.HoldMatch
 	}{
-		{qps, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x99, Src: source, Dst: sink}},
-		{notify.FlowIdentifier{Form: notify.Ports, Protocol: 6, SrcPort: 0xc123, DstPort: 4791}, sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 6, Value: 0xc123<<16 | 4791, Src: source, Dst: sink}},
-		{notify.FlowIdentifier{Form: notify.Ports, Protocol: 17, SrcPort: 0xc123, DstPort: 4791}, sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 17, Value: 0xc123<<16 | 4791, Src: source, Dst: sink}},
-		{notify.FlowIdentifier{Form: notify.AllFlows}, sai.HoldMatch{Kind: sai.HoldPair, Src: source, Dst: sink}},
-		{notify.FlowIdentifier{Form: notify.OneWord, Word: 7}, sai.HoldMatch{Kind: sai.HoldPair, Src: source, Dst: sink}},
+		{qps, sai.HoldMatch{Kind: sai.HoldSession, Value: 0x99, Src: sender, Dst: sink}},
+		{notify.FlowIdentifier{Form: notify.Ports, Protocol: 6, SrcPort: 0xc123, DstPort: 4791}, sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 6, Value: 0xc123<<16 | 4791, Src: sender, Dst: sink}},
+		{notify.FlowIdentifier{Form: notify.Ports, Protocol: 17, SrcPort: 0xc123, DstPort: 4791}, sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 17, Value: 0xc123<<16 | 4791, Src: sender, Dst: sink}},
+		{notify.FlowIdentifier{Form: notify.AllFlows}, sai.HoldMatch{Kind: sai.HoldPair, Src: sender, Dst: sink}},
+		{notify.FlowIdentifier{Form: notify.OneWord, Word: 7}, sai.HoldMatch{Kind: sai.HoldPair, Src: sender, Dst: sink}},
 	} {
 		f := newFake(t, ingress(ClientNone))
-		at := target{sai.Null, tt.want}
-		stop := stopOf(source, sink, tt.id)
+		at := targetOf(sai.Null, tt.want)
+		stop := stopOf(sender, sink, tt.id)
 		f.ppfcFrom(router6, gateway6, stop)
 		if h := f.holds[at]; h.until != f.now+40*ms || h.rate != 0 {
 			t.Fatalf("%v: held %+v of %+v", tt.id.Form, h, f.holds)
 		}
-		if f.core.ppfcEnforce.Count != 1 || f.core.enforce.Count != 0 {
-			t.Errorf("%d times measured, %d as PFCM", f.core.ppfcEnforce.Count, f.core.enforce.Count)
+		if f.core.holder.EnforcedPPFC.Count != 1 || f.core.holder.Enforced.Count != 0 {
+			t.Errorf("%d times measured, %d as PFCM", f.core.holder.EnforcedPPFC.Count, f.core.holder.Enforced.Count)
 		}
 		f.until(f.now + 30*ms)
 		hold := stop
@@ -341,7 +342,7 @@ func TestGatewayHoldsTheFlowOfAPPFC(t *testing.T) {
 		}
 		f.ppfcFrom(router6, gateway6, stop)
 		f.until(f.now + 41*ms)
-		if len(f.holds) != 0 || len(f.core.held) != 0 {
+		if len(f.holds) != 0 || f.core.holder.Len() != 0 {
 			t.Errorf("%v: it never expired: %+v", tt.id.Form, f.holds)
 		}
 	}
@@ -349,7 +350,7 @@ func TestGatewayHoldsTheFlowOfAPPFC(t *testing.T) {
 
 //conformance:draft-xz/security
 func TestGatewayRefusesPPFC(t *testing.T) {
-	served := stopOf(source, sink, qps)
+	served := stopOf(sender, sink, qps)
 	for name, tt := range map[string]struct {
 		from, to netip.Addr
 		m        notify.PPFC
@@ -361,16 +362,16 @@ func TestGatewayRefusesPPFC(t *testing.T) {
 	} {
 		f := newFake(t, ingress(ClientCNP))
 		f.ppfcFrom(tt.from, tt.to, tt.m)
-		if tt.count(&f.core.counters) != 1 || len(f.holds) != 0 || len(f.told) != 0 {
-			t.Errorf("%s: counters %+v, holds %d, told %d", name, f.core.counters, len(f.holds), len(f.told))
+		if tt.count(&f.core.kernel.Counters) != 1 || len(f.holds) != 0 || len(f.told) != 0 {
+			t.Errorf("%s: counters %+v, holds %d, told %d", name, f.core.kernel.Counters, len(f.holds), len(f.told))
 		}
 	}
 	c := ingress(ClientNone)
 	c.Ingress = nil
 	f := newFake(t, c)
 	f.ppfcFrom(router6, gateway6, served)
-	if f.core.counters.PPFCOff != 1 || len(f.holds) != 0 {
-		t.Errorf("switched off: %+v", f.core.counters)
+	if f.core.kernel.Counters.PPFCOff != 1 || len(f.holds) != 0 {
+		t.Errorf("switched off: %+v", f.core.kernel.Counters)
 	}
 	c = ingress(ClientNone)
 	c.Ingress.Receive = Rate{PerSecond: 10, Burst: 3}
@@ -378,8 +379,8 @@ func TestGatewayRefusesPPFC(t *testing.T) {
 	for range 10 {
 		f.ppfcFrom(router6, gateway6, served)
 	}
-	if f.core.counters.PPFCReceivePoliced != 7 || f.core.counters.PPFCOutcome[enforce.Held] != 1 || f.core.counters.PPFCOutcome[enforce.Refreshed] != 2 {
-		t.Errorf("policed: %+v", f.core.counters)
+	if f.core.kernel.Counters.PPFCReceivePoliced != 7 || f.core.kernel.Counters.PPFCOutcome[enforce.Held] != 1 || f.core.kernel.Counters.PPFCOutcome[enforce.Refreshed] != 2 {
+		t.Errorf("policed: %+v", f.core.kernel.Counters)
 	}
 }
 
@@ -390,18 +391,18 @@ func TestGatewayTellsTheClient(t *testing.T) {
 	c := ingress(ClientCNP)
 	c.Ingress.Hosts = prefixes("2001:db8:b::/48")
 	f := newFake(t, c)
-	f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
-	if told := f.takeTold(); len(told) != 0 || f.core.counters.CNPNotAllowed != 1 || len(f.holds) != 1 {
-		t.Errorf("a client that is not listed: %d messages, %d not allowed, %d holds", len(told), f.core.counters.CNPNotAllowed, len(f.holds))
+	f.ppfcFrom(router6, gateway6, stopOf(sender, sink, qps))
+	if told := f.takeTold(); len(told) != 0 || f.core.kernel.Counters.CNPNotAllowed != 1 || len(f.holds) != 1 {
+		t.Errorf("a client that is not listed: %d messages, %d not allowed, %d holds", len(told), f.core.kernel.Counters.CNPNotAllowed, len(f.holds))
 	}
 	for _, client := range []Client{ClientNone, ClientRateAdvice, ClientCNP} {
 		c := ingress(client)
 		c.Advice = &Advice{Hosts: c.Ingress.Hosts}
 		f := newFake(t, c)
-		f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
+		f.ppfcFrom(router6, gateway6, stopOf(sender, sink, qps))
 		unknown := qps
 		unknown.SrcQP, unknown.DstQP = 0, 0x98
-		f.ppfcFrom(router6, gateway6, stopOf(source, sink, unknown))
+		f.ppfcFrom(router6, gateway6, stopOf(sender, sink, unknown))
 		got := f.takeTold()
 		if client == ClientNone {
 			if len(got) != 0 {
@@ -409,8 +410,8 @@ func TestGatewayTellsTheClient(t *testing.T) {
 			}
 			continue
 		}
-		if len(got) != 1 || got[0].packet.Envelope.Src != gateway6 || got[0].packet.Envelope.Dst != source || f.core.counters.ClientQPUnknown != 1 {
-			t.Fatalf("client %d: told %+v, unknown %d", client, got, f.core.counters.ClientQPUnknown)
+		if len(got) != 1 || got[0].packet.Envelope.Src != gateway6 || got[0].packet.Envelope.Dst != sender || f.core.kernel.Counters.ClientQPUnknown != 1 {
+			t.Fatalf("client %d: told %+v, unknown %d", client, got, f.core.kernel.Counters.ClientQPUnknown)
 		}
 		p := &got[0].packet
 		switch client {
@@ -432,7 +433,7 @@ func TestGatewayTellsTheClient(t *testing.T) {
 //
 //conformance:draft-zz/capable
 func TestClientIsAdvisedAsOthers(t *testing.T) {
-	seen := Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42, SrcPort: 0xc123, PKey: 0x8001, Bits: 2}
+	seen := Learned{Pair: pairOf(sender, sink, 0x99), SrcQP: 0x42, SrcPort: 0xc123, PKey: 0x8001, Bits: 2}
 	for name, tt := range map[string]struct {
 		advice *Advice
 		seen   bool
@@ -449,12 +450,12 @@ func TestClientIsAdvisedAsOthers(t *testing.T) {
 		c.Advice = tt.advice
 		f := newFake(t, c)
 		if tt.seen {
-			f.core.pairs.add(seen)
+			f.core.learn(f.now, seen)
 		}
-		f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
+		f.ppfcFrom(router6, gateway6, stopOf(sender, sink, qps))
 		got := f.takeTold()
-		if len(got) == 1 != tt.want || (f.core.counters.AdviceNotAllowed == 0) != tt.want {
-			t.Errorf("%s: %d messages, counted %d", name, len(got), f.core.counters.AdviceNotAllowed)
+		if len(got) == 1 != tt.want || (f.core.kernel.Counters.AdviceNotAllowed == 0) != tt.want {
+			t.Errorf("%s: %d messages, counted %d", name, len(got), f.core.kernel.Counters.AdviceNotAllowed)
 		}
 		if !tt.want || len(got) != 1 {
 			continue
@@ -478,28 +479,28 @@ func TestLimitsAreOfTheirKind(t *testing.T) {
 	f := newFake(t, c)
 	start := f.now
 	for f.now < start+140*ms {
-		f.ppfcFrom(router6, gateway6, stopOf(source, sink, qps))
+		f.ppfcFrom(router6, gateway6, stopOf(sender, sink, qps))
 		f.until(f.now + 20*ms)
 		if len(f.holds) != 1 {
 			t.Fatalf("not held after %d ms", (f.now-start)/ms)
 		}
 	}
 	f.until(start + 151*ms)
-	if n := &f.core.counters; len(f.holds) != 0 || n.PPFCWatchdog != 1 || n.Watchdog != 0 || n.CNPSent != 2 || n.CNPPoliced != 5 {
+	if n := &f.core.kernel.Counters; len(f.holds) != 0 || n.PPFCWatchdog != 1 || n.Watchdog != 0 || n.CNPSent != 2 || n.CNPPoliced != 5 {
 		t.Errorf("holds %v; %+v", f.holds, n)
 	}
 	r := newReport()
 	f.core.fill(f.now, r)
-	if len(r.Holds) != 1 || !r.Holds[0].Ignored || r.Holds[0].Source != source || r.Holds[0].Destination != sink || r.Holds[0].Match.Value != qps.DstQP {
+	if len(r.Holds) != 1 || !r.Holds[0].Ignored || r.Holds[0].Source != sender || r.Holds[0].Destination != sink || r.Holds[0].Match.Value != qps.DstQP {
 		t.Errorf("the ignored hold is reported as %+v", r.Holds)
 	}
 	c = telling()
 	c.Send, c.PPFC.Send = Rate{PerSecond: 1, Burst: 1}, Rate{PerSecond: 1, Burst: 3}
 	f = newFake(t, c)
 	for id := range uint64(5) {
-		f.fills(id+1, source, sink, uint32(0x90+id), 150_000, sai.MarkHigh)
+		f.fills(id+1, sender, sink, uint32(0x90+id), 150_000, sai.MarkHigh)
 	}
-	if n := &f.core.counters; n.PPFCSent != 3 || n.PPFCPoliced != 2 {
+	if n := &f.core.kernel.Counters; n.PPFCSent != 3 || n.PPFCPoliced != 2 {
 		t.Errorf("%d PPFC sent, %d policed", n.PPFCSent, n.PPFCPoliced)
 	}
 }
@@ -507,30 +508,13 @@ func TestLimitsAreOfTheirKind(t *testing.T) {
 // A node that is its flows' ingress gateway itself tells the client at once.
 func TestOwnGatewayTellsTheClient(t *testing.T) {
 	c := telling()
-	c.PPFC.Gateways = []Gateway{{netip.MustParsePrefix("2001:db8:a::/48"), router6}}
+	c.PPFC.Gateways = []Gateway{{Prefix: netip.MustParsePrefix("2001:db8:a::/48"), Addr: router6}}
 	c.Ingress = &Ingress{Serves: prefixes("2001:db8:a::/48"), Client: ClientCNP, Hosts: prefixes("2001:db8:a::/48")}
 	f := newFake(t, c)
-	f.core.pairs.add(Learned{Pair: Pair{source, sink, 0x99}, SrcQP: 0x42})
-	f.fills(1, source, sink, 0x99, 150_000, sai.MarkHigh)
+	f.core.learn(f.now, Learned{Pair: pairOf(sender, sink, 0x99), SrcQP: 0x42})
+	f.fills(1, sender, sink, 0x99, 150_000, sai.MarkHigh)
 	got := f.takeTold()
-	if len(got) != 1 || got[0].packet.Kind != notify.KindCNP || got[0].packet.CNP.DestQP != 0x42 || got[0].packet.CNP.PKey != 0x8001 || got[0].packet.Envelope.Dst != source {
+	if len(got) != 1 || got[0].packet.Kind != notify.KindCNP || got[0].packet.CNP.DestQP != 0x42 || got[0].packet.CNP.PKey != 0x8001 || got[0].packet.Envelope.Dst != sender {
 		t.Errorf("told %+v", got)
-	}
-}
-
-func TestLearnedPairsStayBounded(t *testing.T) {
-	p := newPairs()
-	of := func(i uint32) Pair { return Pair{source, sink, i} }
-	for i := range uint32(5 * pairRoom) {
-		p.add(Learned{Pair: of(i), SrcQP: i + 1})
-		if p.find(of(0)).qp != 1 {
-			t.Fatalf("a pair that is asked for is forgotten after %d others", i)
-		}
-	}
-	if n := len(p.young) + len(p.old); n > 2*pairRoom {
-		t.Errorf("%d pairs", n)
-	}
-	if last := uint32(5*pairRoom - 1); p.find(of(last)).qp != last+1 || p.find(of(1)).qp != 0 {
-		t.Error("the last is forgotten, or the first is not")
 	}
 }

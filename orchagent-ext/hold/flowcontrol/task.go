@@ -149,7 +149,7 @@ func (t *Task) Now() *Report {
 // queue full are counted, and repeated by their next packets. Packets of hosts that may not be
 // slowed are left out.
 func (t *Task) Learn(l Learned) {
-	if l.Packet.In != sai.Null && !t.current.Load().slows(&l) {
+	if l.Packet.In != sai.Null && !t.slows(&l) {
 		l.Packet = Packet{}
 	}
 	select {
@@ -157,6 +157,12 @@ func (t *Task) Learn(l Learned) {
 	default:
 		t.unlearned.Add(1)
 	}
+}
+
+// slows reports whether a flow may be held at its sender in the present configuration.
+func (t *Task) slows(l *Learned) bool {
+	s := t.current.Load()
+	return s != nil && s.Source.Slows(s.ports, l)
 }
 
 // Realtime returns the error of the thread's real-time priority; "" with the priority,
@@ -272,7 +278,7 @@ func (l *loop) turn() error {
 	items := l.learn()
 	for range rounds {
 		n, lost := l.sw.ReadFlowEvents(l.events[:])
-		l.core.counters.EventsLost = lost
+		l.core.kernel.Counters.EventsLost = lost
 		for i := range n {
 			l.core.event(packetio.Monotonic(), &l.events[i])
 		}
@@ -283,13 +289,13 @@ func (l *loop) turn() error {
 			}
 			continue
 		}
-		before := l.core.useful()
+		before := l.core.kernel.Counters.Useful()
 		m := l.Task.messages.Receive(l.messages[:])
 		for i := range m {
 			l.core.receiveMessage(packetio.Monotonic(), &l.messages[i])
 		}
 		items += m
-		if m > 0 && m < messageRoom && l.core.useful() == before {
+		if m > 0 && m < messageRoom && l.core.kernel.Counters.Useful() == before {
 			l.deaf = packetio.Monotonic() + int64(deafness)
 		}
 		if n < eventRoom && m < messageRoom {
@@ -321,9 +327,7 @@ func (l *loop) learn() (n int) {
 	n = len(l.learned)
 	for range n {
 		learned := <-l.learned
-		l.core.pairs.add(learned)
-		l.core.limit(packetio.Monotonic(), &learned)
-		l.core.see(packetio.Monotonic(), &learned)
+		l.core.learn(packetio.Monotonic(), &learned)
 	}
 	return n
 }

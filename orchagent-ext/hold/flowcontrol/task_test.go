@@ -72,9 +72,9 @@ func (r *raised) SetHold(port sai.ObjectID, m sai.HoldMatch, d time.Duration, _ 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if d == 0 {
-		delete(r.holds, target{port, m})
+		delete(r.holds, targetOf(port, m))
 	} else {
-		r.holds[target{port, m}] = packetio.Monotonic() + int64(d)
+		r.holds[targetOf(port, m)] = packetio.Monotonic() + int64(d)
 		r.all++
 	}
 	return nil
@@ -158,7 +158,7 @@ func TestTwoNodes(t *testing.T) {
 	downstream, upstream := newNode(t, pair.A), newNode(t, pair.B)
 	flow := func(id uint64, octets uint64, mark sai.FlowMark) {
 		downstream.raise(*arrived(sai.FlowEvent{Queue: queue, InPort: up, Flow: id, Octets: octets, Mark: mark, Length: sai.FlowHead,
-			Head: head(source, sink, uint32(id))}))
+			Head: head(sender, sink, uint32(id))}))
 	}
 	holds := func(n int) func() bool { return func() bool { now, _ := upstream.holding(); return now == n } }
 	flow(1, 150_000, sai.MarkHigh)
@@ -188,7 +188,7 @@ func TestTwoNodes(t *testing.T) {
 
 	flow(3, 150_000, sai.MarkHigh)
 	waitFor(t, "the flow is not held", holds(1))
-	if r := upstream.Now(); len(r.Holds) != 1 || r.Holds[0].From != pair.A.LinkLocal || r.Holds[0].Until < r.At || r.Holds[0].Source != source {
+	if r := upstream.Now(); len(r.Holds) != 1 || r.Holds[0].From != pair.A.LinkLocal || r.Holds[0].Until < r.At || r.Holds[0].Source != sender {
 		t.Errorf("report of the upstream node: %+v", r.Holds)
 	}
 	if r := downstream.Now(); len(r.Flows) != 1 || !r.Flows[0].Said || r.Flows[0].To != pair.B.LinkLocal || r.Flows[0].In != pair.A.Name || r.Flows[0].Octets != 150_000 {
@@ -244,7 +244,7 @@ func TestStormOnTheWire(t *testing.T) {
 		}
 		if i%1000 == 500 {
 			id := uint64(i)
-			downstream.raise(*arrived(sai.FlowEvent{Queue: queue, InPort: up, Flow: id, Octets: 150_000, Mark: sai.MarkHigh, Length: sai.FlowHead, Head: head(source, sink, uint32(id))}))
+			downstream.raise(*arrived(sai.FlowEvent{Queue: queue, InPort: up, Flow: id, Octets: 150_000, Mark: sai.MarkHigh, Length: sai.FlowHead, Head: head(sender, sink, uint32(id))}))
 		}
 	}
 	took := time.Since(begin)
@@ -268,7 +268,7 @@ func TestStormOnTheWire(t *testing.T) {
 func spoof(t *testing.T, from *fabric.Interface, src netip.Addr, hops uint8, bad bool) []byte {
 	t.Helper()
 	m, e := pause(4711, 40_000), notify.DefaultEnvelope(notify.KindPFCM)
-	m.Source, m.Destination = source, sink
+	m.Source, m.Destination = sender, sink
 	e.SrcMAC, e.DstMAC = roce.MAC(from.MAC), roce.MAC(from.Peer().MAC)
 	e.Src, e.Dst, e.HopLimit = src, from.Peer().LinkLocal, hops
 	b, err := notify.AppendFrame(nil, &m, &e, notify.DefaultCodePoints())

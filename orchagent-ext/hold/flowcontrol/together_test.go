@@ -65,7 +65,7 @@ func TestFlowsOfOneStreamAreReleasedTogether(t *testing.T) {
 	f.want("the other's, that the first one left", "2 cancel 0")
 	f.core.end(f.now)
 	f.want("the end", "1 pause 1")
-	if n := len(f.core.asked); n != 0 {
+	if n := (f.core.downstream.Open() + f.core.gateways.Open()); n != 0 {
 		t.Errorf("%d keys are left", n)
 	}
 }
@@ -79,8 +79,8 @@ func TestFlowsOfOneStreamAskForTheStrictest(t *testing.T) {
 	c.Queues[otherQueue] = q
 	f := newFake(t, c)
 	slow := func(octets uint64, mark sai.FlowMark) {
-		f.depth[flowID{otherQueue, 2}] = octets
-		e := sai.FlowEvent{Queue: otherQueue, InPort: up, Flow: 2, Octets: octets, Mark: mark, Length: sai.FlowHead, Head: head(source, sink, 5)}
+		f.depth[idOf(otherQueue, 2)] = octets
+		e := sai.FlowEvent{Queue: otherQueue, InPort: up, Flow: 2, Octets: octets, Mark: mark, Length: sai.FlowHead, Head: head(sender, sink, 5)}
 		f.core.event(f.now, arrived(e))
 	}
 	start := f.now
@@ -197,14 +197,14 @@ func TestFlowsOfOneStreamPauseABorder(t *testing.T) {
 	c.Translate = true
 	c.Ports[1].Border = true
 	f := newFake(t, c)
-	f.event(1, border, 5, 150_000, sai.MarkHigh)
-	f.event(2, border, 5, 150_000, sai.MarkHigh)
+	f.event(1, borderPort, 5, 150_000, sai.MarkHigh)
+	f.event(2, borderPort, 5, 150_000, sai.MarkHigh)
 	f.event(3, other, 5, 150_000, sai.MarkHigh)
 	f.take()
-	f.event(1, border, 5, 40_000, sai.MarkLow)
+	f.event(1, borderPort, 5, 40_000, sai.MarkLow)
 	f.event(3, other, 5, 40_000, sai.MarkLow)
 	f.want("of two ports one has drained", "2 pfc 8 false")
-	f.event(2, border, 5, 40_000, sai.MarkLow)
+	f.event(2, borderPort, 5, 40_000, sai.MarkLow)
 	f.want("all have drained", "4 pfc 8 false")
 }
 
@@ -214,21 +214,21 @@ func TestFlowsOfOneStreamPauseABorder(t *testing.T) {
 //conformance:draft-xz/trigger
 func TestSessionWithTwoLabelsIsResumedOnce(t *testing.T) {
 	f := newFake(t, telling())
-	f.fills(1, source, sink, 7, 150_000, sai.MarkHigh)
-	f.fills(2, source, sink, 7, 150_000, sai.MarkHigh)
-	f.core.pairs.add(Learned{Pair: Pair{source, sink, 7}, SrcQP: 9})
+	f.fills(1, sender, sink, 7, 150_000, sai.MarkHigh)
+	f.fills(2, sender, sink, 7, 150_000, sai.MarkHigh)
+	f.core.learn(f.now, Learned{Pair: pairOf(sender, sink, 7), SrcQP: 9})
 	f.takeTold()
-	f.fills(1, source, sink, 7, 40_000, sai.MarkLow)
+	f.fills(1, sender, sink, 7, 40_000, sai.MarkLow)
 	if got := f.takeTold(); len(got) != 0 {
 		t.Errorf("one has drained: %+v", got)
 	}
-	f.fills(2, source, sink, 7, 40_000, sai.MarkLow)
+	f.fills(2, sender, sink, 7, 40_000, sai.MarkLow)
 	if got := f.takeTold(); len(got) != 1 || got[0].packet.PPFC.PT != notify.Resume {
 		t.Errorf("both have drained: %+v", got)
 	}
-	f.fills(1, source, sink, 7, 150_000, sai.MarkHigh)
+	f.fills(1, sender, sink, 7, 150_000, sai.MarkHigh)
 	f.core.end(f.now)
-	if got := f.takeTold(); len(got) != 2 || got[1].packet.PPFC.PT != notify.Resume || len(f.core.asked) != 0 {
-		t.Errorf("the end: %+v, %d keys are left", got, len(f.core.asked))
+	if got := f.takeTold(); len(got) != 2 || got[1].packet.PPFC.PT != notify.Resume || (f.core.downstream.Open()+f.core.gateways.Open()) != 0 {
+		t.Errorf("the end: %+v, %d keys are left", got, (f.core.downstream.Open() + f.core.gateways.Open()))
 	}
 }
