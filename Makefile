@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sluice. `make help` lists the targets. Every target installs what it needs: a
-# fresh Debian 12 with Go, git and make is enough to begin.
+# Sluice. `make help` lists the targets. make build installs nothing; make demo, make test and
+# targets for labs install packages by make deps: a fresh Debian 12 with Go, git and make is
+# enough to begin.
 
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -26,15 +27,11 @@ TO_BUILD := gcc libc6-dev clang bpftool libbpf-dev libelf-dev libnl-3-dev libnl-
 DEPS    := $(TO_BUILD) clang-format redis-server tshark python3-scapy iproute2 libyang-tools pmacct nfdump \
 	libfixbuf-tools python3-pytest python3-click python3-redis python3-tabulate python3-natsort \
 	python3-grpcio python3-protobuf etcd-server etcd-client openssl procps curl lintian systemd tcpdump
-MISSING  = $(filter-out $(patsubst installed/%,%,$(shell \
-	dpkg-query -W -f '$${db:Status-Status}/$${Package}\n' $(DEPS) 2>/dev/null)),$(DEPS))
+missing  = $(filter-out $(patsubst installed/%,%,$(shell \
+	dpkg-query -W -f '$${db:Status-Status}/$${Package}\n' $(1) 2>/dev/null)),$(1))
 
 # Every folder cmd/NAME that has Go files becomes bin/NAME.
 COMMANDS := $(addprefix ./,$(sort $(dir $(wildcard orchagent-ext/cmd/*/*.go gnmi-server/cmd/*/*.go))))
-
-# The linter has a module file of its own, so that its dependencies never choose
-# the versions that Sluice uses.
-LINTER := go tool -modfile=tools/go.mod golangci-lint
 
 # What judges scripts, manual pages and the playbook: for `make lint` alone.
 LINT_DEPS := shellcheck mandoc ansible-lint
@@ -43,13 +40,13 @@ LINT_DEPS := shellcheck mandoc ansible-lint
 ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 
-.PHONY: sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab kernels demo image image-tar image-test arm64 arm64-test clean sai-abi-check
+.PHONY: tool sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab kernels demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not root)
-	@missing='$(MISSING)'
+	@missing='$(call missing,$(DEPS))'
 	[ -n "$$missing" ] || exit 0
 	if ! command -v apt-get >/dev/null; then
 		echo "make deps: no apt-get here; the tests need what Debian calls: $$missing" >&2
@@ -66,10 +63,18 @@ deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not
 	$$sudo apt-get update -q
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -q -y --no-install-recommends $$missing </dev/null
 
-build: ## build the programs and libsoftsai.so into bin/
-	@make -s deps DEPS='$(TO_BUILD)'
+build: ## build the programs and libsoftsai.so into bin/; installs nothing
+	@missing='$(call missing,$(TO_BUILD))'
+	if [ -n "$$missing" ] && command -v dpkg-query >/dev/null; then
+		echo "make build: Debian packages are missing: $$missing" >&2
+		echo 'make deps installs them, with those of the tests; make tool builds sluice alone, without them' >&2
+		exit 1
+	fi
 	make -s -C sai-shim/softsai
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
+
+tool: ## build the tool bin/sluice alone: it takes Go, and neither a C compiler nor root
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ ./orchagent-ext/cmd/sluice
 
 deb: build ## build the Debian packages sluice and sluice-lab into build/release/
 	debian/build.sh build/release
@@ -85,34 +90,16 @@ release: build arm64 ## write packages for amd64 and arm64, image, YANG, SBOM an
 	sonic-container/with-docker.sh make image-tar
 	release/release.sh build/release build/docker-sluice.tar.gz
 
-# promtool judges metrics, alerts and the dashboard. To install Debian's package of it
-# would start a server on port 9090, so this one program is taken out of the package.
+# Programs of Debian's packages that would start a server or a daemon when they are installed,
+# so each is taken out of its package: promtool judges metrics, alerts and the dashboard; with
+# softflowd the bench compares; a Linux in user space tests features that this kernel may lack
+# (IPsec).
 build/promtool:
-	@mkdir -p build/deb
-	cd build/deb
-	if ! { apt-get download -q prometheus && dpkg-deb --fsys-tarfile prometheus_*.deb | tar -xf - ./usr/bin/promtool && mv usr/bin/promtool ..; }; then
-		echo 'make: no promtool: the tests that need it will say so and be skipped' >&2
-	fi
-	rm -r ../deb
-
-# softflowd, with which the bench compares: its package would start a daemon, too.
+	@tests/unpack.sh prometheus usr/bin/promtool $@
 build/softflowd:
-	@mkdir -p build/deb.softflowd
-	cd build/deb.softflowd
-	if ! { apt-get download -q softflowd && dpkg-deb --fsys-tarfile softflowd_*.deb | tar -xf - ./usr/sbin/softflowd && mv usr/sbin/softflowd ..; }; then
-		echo 'make: no softflowd: the bench goes on without it' >&2
-	fi
-	rm -r ../deb.softflowd
-
-# A Linux in user space, for tests of what this kernel may not have: IPsec. It is
-# taken out of Debian's package, too.
+	@tests/unpack.sh softflowd usr/sbin/softflowd $@
 build/uml:
-	@mkdir -p build/deb.uml
-	cd build/deb.uml
-	if ! { apt-get download -q user-mode-linux && dpkg-deb -x user-mode-linux_*.deb uml && mv uml ..; }; then
-		echo 'make: no Linux in user space: the tests that need it will say so and be skipped' >&2
-	fi
-	rm -r ../deb.uml
+	@tests/unpack.sh user-mode-linux . $@
 
 # Hashes of passwords take ten times as long under the race detector, which finds nothing
 # there. Tests wait half of their time: there is room for one more package than CPUs. The
@@ -142,45 +129,8 @@ soak: deps build ## every check that takes long, as root: faults, attacks, rough
 	@tests/soak.sh $(CHECKS)
 
 lint: deps build ## gofmt, clang-format, includes, words, shell, manual pages, units, playbook, go vet, golangci-lint; and `make generate` must change nothing
-	@echo 'gofmt -l .'
-	files=$$(gofmt -l .)
-	[ -z "$$files" ] || { printf 'not formatted:\n%s\n' "$$files" >&2; exit 1; }
-	echo 'clang-format by .clang-format'
-	git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
-	echo 'SPDX-License-Identifier in each source file'
-	files=$$(git ls-files '*.go' '*.c' '*.h' '*.py' '*.sh' '*.lua' '*.yang' Makefile '*/Makefile' ':!:*/testdata/*' | xargs grep -L 'SPDX-License-Identifier:' || true)
-	[ -z "$$files" ] || { printf 'no SPDX-License-Identifier line:\n%s\n' "$$files" >&2; exit 1; }
-	echo 'circles of includes in C'
-	sh tools/includes.sh
-	echo 'words of tools/words.txt'
-	sh tools/words.sh
-	echo 'words of comments, by density'
-	go run ./tests/words
-	make -s deps DEPS='$(LINT_DEPS)'
-	echo 'shellcheck'
-	git ls-files '*.sh' debian/p{ost,re}{inst,rm} debian/testdata/systemctl ':!tests/ipsec/testdata' | xargs shellcheck
-	echo 'mandoc -T lint of the manual pages'
-	pages=$$(mktemp -d)
-	trap 'rm -rf "$$pages"' EXIT
-	release/install.sh /usr "$$pages"
-	mandoc -T lint -W warning "$$pages"/usr/share/man/man*/*
-	echo 'systemd-analyze security of the units'
-	for unit in debian/*.service; do
-		systemd-analyze security --offline=true --threshold=50 --no-pager "$$unit" >"$$pages/said" || { tail -n 1 "$$pages/said"; exit 1; }
-	done
-	echo 'ansible-lint'
-	(cd lab/ansible && LC_ALL=C.UTF-8 ansible-lint --offline -q)
-	echo 'go vet ./...'
-	go vet ./...
-	echo 'golangci-lint run (before its first run it is built, which takes minutes)'
-	$(LINTER) run --allow-parallel-runners
-	before=$$($(TREE))
-	make --no-print-directory generate
-	[ "$$before" = "$$($(TREE))" ] || {
-		git status --short
-		echo 'make lint: make generate changed files: commit what it makes' >&2
-		exit 1
-	}
+	@make -s deps DEPS='$(LINT_DEPS)'
+	tools/lint.sh
 
 generate: ## write the generated files
 	go generate ./...
@@ -188,25 +138,7 @@ generate: ## write the generated files
 # Inputs that reached new code are kept, in FUZZCORPUS, and are where the next run begins.
 FUZZCORPUS ?= $(CURDIR)/build/fuzz
 fuzz: ## run every fuzz target of tests/fuzz/targets.txt, each for FUZZTIME (5m); keeps its corpus in FUZZCORPUS
-	@mkdir -p build
-	count=0 found=0
-	while read -r pkg name _; do
-		case $$pkg in '' | '#'*) continue ;; esac
-		count=$$((count + 1))
-		corpus='$(FUZZCORPUS)'/$$pkg
-		mkdir -p "$$corpus"
-		printf '%s %s: ' "$$pkg" "$$name"
-		if go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "./$$pkg" -args -test.fuzzcachedir="$$corpus" >build/fuzz.log 2>&1 </dev/null; then
-			awk '/execs:/ { execs = $$5 } END { printf "nothing found in %d runs, ", execs }' build/fuzz.log
-			echo "$$(find "$$corpus/$$name" -type f 2>/dev/null | wc -l) inputs kept"
-		else
-			found=$$((found + 1))
-			echo 'FAILED'
-			cat build/fuzz.log
-		fi
-	done <tests/fuzz/targets.txt
-	echo "$$count fuzz targets, $(FUZZTIME) each: $$found failed"
-	[ $$count != 0 ] && [ $$found = 0 ]
+	@tests/fuzz/run.sh $(FUZZTIME) '$(FUZZCORPUS)'
 
 bench: deps build build/softflowd ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench
@@ -236,14 +168,14 @@ DEMO_CHECK := go run -trimpath -buildvcs=false ./orchagent-ext/cmd/sluice-lab de
 
 demo: ## show in network namespaces, as root: even uplinks, placed labels, flows redirected on an ASIC, one flow held, senders advised (some 2 minutes)
 	@$(DEMO_CHECK)
+	make -s deps DEPS='$(TO_BUILD) redis-server iproute2'
 	make -s build
-	make -s deps DEPS='redis-server iproute2'
 	bin/sluice-lab demo --scenario $(SHOWN)
 
 demo-full: ## all scenarios of the demo, as root: medians of 3 runs, a thousand events (some 10 minutes)
 	@$(DEMO_CHECK)
+	make -s deps DEPS='$(TO_BUILD) redis-server iproute2'
 	make -s build
-	make -s deps DEPS='redis-server iproute2'
 	bin/sluice-lab demo --full --scenario $(SHOWN),wan-stock
 
 lab: build ## start the fabric of lab/sluice.clab.yml in network namespaces, as root: 2 spines, 4 leaves, 8 hosts

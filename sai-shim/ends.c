@@ -14,7 +14,7 @@ static void ended(int signal, siginfo_t *info, void *context)
 	const struct sigaction *next = &before[signal];
 
 	*note = signal;
-	if (next->sa_flags & SA_SIGINFO) { /* Go's, which says where and ends the process */
+	if (next->sa_flags & SA_SIGINFO) { /* Go's, which prints the place and ends the process */
 		next->sa_sigaction(signal, info, context);
 		return;
 	}

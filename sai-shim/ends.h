@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes how the process ends, where a library ends it: a page that outlives it says which call did. */
+/* Notes the call by which a library ends the process, in a page that outlives it. */
 #ifndef ENDS_H
 #define ENDS_H
 

@@ -88,7 +88,7 @@ struct shim {
 	sai_sluice_flow_event_t flow_ring[RING];
 };
 
-/* SAI's callbacks carry no pointer. */
+/* SAI's callbacks lack a pointer. */
 static struct shim *open_shim;
 
 /*
@@ -213,8 +213,10 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 	if (open_shim)
 		return strdup("a SAI library is open already: one a process");
 	/*
-	 * Calls come from any thread of Go, so the library's objects are in the arenas of many. The ends of
-	 * arenas go back to the system as they are freed, the rest in shim_close: else each keeps its pages, and
+	 * Calls come from any thread of Go, so the library's objects are in the arenas of many.
+	 * The ends of
+	 * arenas go back to the system as they are freed, the rest in shim_close: else each
+	 * keeps its pages, and
 	 * each opening takes those of another.
 	 */
 	mallopt(M_TRIM_THRESHOLD, 128 << 10);
@@ -274,7 +276,7 @@ void shim_close(struct shim *s)
 	if (s->uninitialize)
 		s->uninitialize();
 	else
-		s->handle = NULL; /* it stays loaded: nothing has ended its threads */
+		s->handle = NULL; /* it stays loaded: its threads still run */
 	deliver_to(NULL);
 	free_shim(s);
 	malloc_trim(0);
@@ -709,7 +711,7 @@ int shim_extension(struct shim *s)
 	if (status != SAI_STATUS_SUCCESS || value.u64 >> 32 != SAI_SLUICE_MAGIC)
 		return 0;
 	version = (uint32_t)value.u64;
-	/* A library that says it has the API but does not give it has what came before. */
+	/* A library that claims the API and leaves the pointer unset has its former value. */
 	if (version >= SAI_SLUICE_VERSION_FLOWS && s->query(SAI_API_SLUICE, &table) == SAI_STATUS_SUCCESS && table)
 		s->sluice = table;
 	if (!s->sluice && version >= SAI_SLUICE_VERSION_FLOWS)
@@ -807,7 +809,7 @@ int shim_flow_events_take(struct shim *s, sai_sluice_flow_event_t *out, int n, u
 	eventfd_t count;
 	int taken = 0;
 
-	/* What comes from here on makes it readable again. */
+	/* Later packets make it readable again. */
 	eventfd_read(s->flow_event, &count);
 	head = atomic_load_explicit(&s->flow_head, memory_order_acquire);
 	for (; taken < n && tail != head; taken++, tail++)

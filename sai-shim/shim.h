@@ -22,8 +22,8 @@ struct shim;
 
 /*
  * Loads the library at path and initializes it with a profile of n key-values,
- * which it may ask for as long as it is open. Returns NULL, or a message that
- * names the path and what was wrong, to be freed by the caller.
+ * which it may ask for as long as it is open. Returns NULL, or a message with the path and the
+ * fault, to be freed by the caller.
  */
 char *shim_open(const char *path, const char *const *keys, const char *const *values, int n, struct shim **out);
 
@@ -33,10 +33,10 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
  */
 void shim_close(struct shim *s);
 
-/* Changes the value of a key of the profile, and no other; SAI_STATUS_ITEM_NOT_FOUND: it has no such key. */
+/* Changes the value of one key of the profile; SAI_STATUS_ITEM_NOT_FOUND: it has no such key. */
 sai_status_t shim_set_profile(struct shim *s, const char *key, const char *value);
 
-/* The library's version of SAI, major * 10000 + minor * 100; 0: it does not say. */
+/* The library's version of SAI, major * 10000 + minor * 100; 0: unknown. */
 uint64_t shim_version(struct shim *s);
 
 /*
@@ -66,12 +66,11 @@ void shim_action_s32(struct shim *s, uint32_t id, int32_t v);
 void shim_action_oid(struct shim *s, uint32_t id, uint64_t v);
 void shim_action_off(struct shim *s, uint32_t id);
 
-/* Forgets what was gathered. */
+/* Forgets the gathered attributes. */
 void shim_forget(struct shim *s);
 
 /*
- * Creates the switch, or connects to it: as SAI_SWITCH_ATTR_INIT_SWITCH says
- * among the attributes.
+ * Creates the switch, or connects to it: by SAI_SWITCH_ATTR_INIT_SWITCH among the attributes.
  */
 sai_status_t shim_create_switch(struct shim *s, uint64_t *id);
 
@@ -102,7 +101,7 @@ sai_status_t shim_stats(struct shim *s, int32_t type, uint64_t id, const uint32_
 sai_status_t shim_bulk_stats(struct shim *s, int32_t type, const uint64_t *objects, uint32_t count, const uint32_t *ids,
 			     uint32_t n, sai_status_t *statuses, uint64_t *values);
 
-/* What an attribute of a type takes; values are those of an enum, as in shim_get_list. */
+/* Form of the value of an attribute of a type; values are those of an enum, as in shim_get_list. */
 sai_status_t shim_capability(struct shim *s, int32_t type, uint32_t attribute, sai_attr_capability_t *capability);
 sai_status_t shim_enum_values(struct shim *s, int32_t type, uint32_t attribute, int32_t *values, uint32_t *count);
 
@@ -113,18 +112,18 @@ sai_status_t shim_objects(struct shim *s, int32_t type, uint64_t *ids, uint32_t 
 
 /* A packet to the CPU. */
 struct shim_packet {
-	uint64_t port;	   /* that it came in by; SAI_NULL_OBJECT_ID: not said */
+	uint64_t port;	   /* that it came in by; SAI_NULL_OBJECT_ID: unknown */
 	uint64_t egress;   /* that it leaves by; likewise */
 	uint64_t trap;	   /* user-defined trap that it was marked with; likewise */
-	uint64_t at;	   /* ns since 1970, of its arrival; 0: not said */
+	uint64_t at;	   /* ns since 1970, of its arrival; 0: unknown */
 	uint32_t length;   /* octets that the library gave */
-	uint32_t captured; /* of these, what data holds */
+	uint32_t captured; /* of these, those in data */
 	uint8_t data[SHIM_PACKET_ROOM];
 };
 
 /*
- * A descriptor that can be read while packets wait. The ring holds 4096; what
- * comes while it is full is dropped and counted.
+ * A descriptor that can be read while packets wait. The ring holds 4096; packets that find it
+ * full are dropped and counted.
  */
 int shim_packets_fd(struct shim *s);
 
@@ -149,7 +148,7 @@ sai_status_t shim_watch_flows(struct shim *s, int *fd);
 /* Takes up to n events out of the ring, and returns how many; *lost is those that found it full so far. */
 int shim_flow_events_take(struct shim *s, sai_sluice_flow_event_t *out, int n, uint64_t *lost);
 
-/* What a hold matches. Addresses are in network byte order, an IPv4 one in the first 4 octets. */
+/* Match of a hold. Addresses are in network byte order, an IPv4 one in the first 4 octets. */
 struct shim_match {
 	uint32_t type, value;
 	bool ipv6;

@@ -190,7 +190,7 @@ func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (sca
 		for _, s := range b.Spreads {
 			tuple.FlowLabel = p.FlowLabel()
 			if s.label != nil { // labels are learned from every packet
-				tuple.FlowLabel = s.label(p, f.Time.UnixNano(), weight)
+				tuple.FlowLabel = s.label(p, f.Nanos(), weight)
 			}
 			if counts {
 				s.PerPath[hash.Path(tuple, !s.ignoresLabel, b.Paths)] += weight

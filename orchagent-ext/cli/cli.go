@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/orchagent-ext/cli/capture"
 	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/show"
 )
@@ -19,9 +20,16 @@ import (
 var version = "dev"
 
 // summed reports whether the summary of a pass over a capture is shown: also after an
-// interrupt, and where the file is cut off.
+// interrupt, and where the file is cut off, or a part of it was left out.
 func summed(err error) bool {
-	return err == nil || errors.Is(err, kit.ErrInterrupted) || errors.Is(err, io.ErrUnexpectedEOF)
+	return err == nil || errors.Is(err, kit.ErrInterrupted) || damaged(err)
+}
+
+// damaged reports whether err is about a part of a capture that could not be read, beside
+// which all was.
+func damaged(err error) bool {
+	var left *capture.LeftError
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &left)
 }
 
 // Run executes one command line of the program of that version and returns the exit

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -200,26 +201,33 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 	// those included that are left out.
 	seen := uint32(0)
 	s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
-		now := f.Time.UnixNano()
+		now := f.Nanos()
 		if err != nil {
 			if !errors.Is(err, roce.ErrNotRoCE) {
 				x.process.Ignored.Add(1, uint64(f.Info.Length), now)
 			}
 			return nil
 		}
-		flows.Expire(now, int64(x.idle), flow.MaxBurst)
+		if now != flow.NoTime {
+			flows.Expire(now, int64(x.idle), flow.MaxBurst)
+		}
 		if seen++; (seen-1)%x.sampling == 0 {
 			of := flows.Observe(p, now)
 			m.Observe(p, of, 0, 0, now)
 			if exported != nil {
 				qp, from := flows.SrcQP(of)
-				exported.Tick(now, flowCapacity+1)
+				if now != flow.NoTime {
+					exported.Tick(now, flowCapacity+1)
+				}
 				exported.table.Observe(p, health.Seen{Time: now, Point: f.Point(), SrcQP: qp, From: from, Slot: of.Slot(), Part: x.sampling > 1})
 			}
 		}
 		return failed
 	})
-	if ended := x.devices != nil && cmd.Context().Err() != nil; err != nil && !ended {
+	if x.devices != nil && cmd.Context().Err() != nil { // they were read for long enough
+		err = nil
+	}
+	if err != nil && !damaged(err) {
 		return s, err
 	}
 	m.Flush()
@@ -229,7 +237,7 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 	if exported != nil {
 		exported.Flush()
 	}
-	return s, failed
+	return s, cmp.Or(failed, err)
 }
 
 // exportedHealth follows connections, and makes records of how they fare.
@@ -277,7 +285,7 @@ func (x *export) toFile(cmd *cobra.Command, name string) error {
 		w.ExportHealth(h)
 		return nil
 	})
-	if err != nil {
+	if err != nil && !damaged(err) {
 		return err
 	}
 	if err := w.Close(); err != nil {
@@ -287,7 +295,7 @@ func (x *export) toFile(cmd *cobra.Command, name string) error {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s in %s\n", s, x.made(), x.file)
-	return nil
+	return err
 }
 
 // toCollectors sends the flows of a capture to all collectors, and returns once each has
@@ -322,7 +330,7 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 	if cmd.Context().Err() != nil && x.devices == nil {
 		return fmt.Errorf("stopped after packet %d: %s", s.Packets, strings.Join(sent(exporter.Stats()), ", "))
 	}
-	if err != nil {
+	if err != nil && !damaged(err) {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, x.made())

@@ -33,6 +33,7 @@ type packetFilter struct {
 	not                  bool // the packets that do not match
 	bpf                  bpfFlag
 	since                sinceFlag
+	begun                bool // the time of since has come, by the last frame that has a time
 }
 
 // addPacketFilter adds the flags that choose packets. Conditions of one flag are
@@ -102,9 +103,12 @@ func (f *packetFilter) between(p *roce.Packet) bool {
 }
 
 // passes reports whether a frame may be shown by --bpf and --since; start is the time of the
-// first one.
+// first one. A frame without a time is as late as the one before it.
 func (f *packetFilter) passes(frame *capture.Frame, start time.Time) (bool, error) {
-	if frame.Time.Before(f.since.from(start)) {
+	if !frame.Time.IsZero() {
+		f.begun = !frame.Time.Before(f.since.from(start))
+	}
+	if f.since != (sinceFlag{}) && !f.begun {
 		return false, nil
 	}
 	return f.bpf.matches(frame)

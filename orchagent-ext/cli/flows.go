@@ -65,10 +65,10 @@ type flowRecord struct {
 	Packets uint64 `json:"packets"`
 	// Bytes counts their octets.
 	Bytes uint64 `json:"bytes"`
-	// First is the time of the first packet.
-	First time.Time `json:"first"`
-	// Last is the time of the last packet.
-	Last time.Time `json:"last"`
+	// First is the earliest time of a packet; left out where no packet has one.
+	First time.Time `json:"first,omitzero"`
+	// Last is the latest one.
+	Last time.Time `json:"last,omitzero"`
 }
 
 // newFlowRecord returns a flow for output. qp is its source queue pair, and from the way
@@ -77,7 +77,7 @@ type flowRecord struct {
 func newFlowRecord(f *flow.Flow, qp uint32, from flow.Provenance) flowRecord {
 	r := flowRecord{
 		Src: f.SrcAddr(), Dst: f.DstAddr(), Sport: f.SrcPort, FlowLabel: f.FlowLabel, PKey: f.PKey, DstQP: f.DestQP,
-		Packets: f.Packets, Bytes: f.Bytes, First: time.Unix(0, f.First).UTC(), Last: time.Unix(0, f.Last).UTC(),
+		Packets: f.Packets, Bytes: f.Bytes, First: timeOf(f.First), Last: timeOf(f.Last),
 	}
 	if src, dst := f.SessionSrc(), f.SessionDst(); src != r.Src || dst != r.Dst {
 		r.Session = &session{src, dst}
@@ -177,7 +177,7 @@ func printFlows(cmd *cobra.Command, records []flowRecord, format output.Format) 
 	rows := flowColumns.Table(out, format.Style(cmd.OutOrStdout()))
 	for _, r := range records {
 		rows.Row(r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport), labelText(r.Src, r.FlowLabel), fmt.Sprintf("%#04x", r.PKey), qpText(r.DstQP),
-			srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.Packets), fmt.Sprint(r.Bytes), fmt.Sprintf("%.6f", r.Last.Sub(r.First).Seconds()))
+			srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.Packets), fmt.Sprint(r.Bytes), secondsAfter(r.First, r.Last))
 	}
 	if err := rows.End(); err != nil {
 		return err

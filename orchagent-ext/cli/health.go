@@ -50,7 +50,7 @@ func newHealth(r frameSource) *healthTable {
 // observe returns a packet's source queue pair with its provenance, and the event
 // that its PSN means.
 func (h *healthTable) observe(f *capture.Frame, p *roce.Packet) (qp uint32, from flow.Provenance, e health.Event, missing uint32) {
-	now := f.Time.UnixNano()
+	now := f.Nanos()
 	of := h.flows.Observe(p, now)
 	qp, from = h.flows.SrcQP(of)
 	e, missing = h.table.Observe(p, health.Seen{Time: now, Point: f.Point(), SrcQP: qp, From: from, Slot: of.Slot()})
@@ -76,7 +76,7 @@ func (h *healthTable) records() iter.Seq[healthRecord] {
 	}
 	var places []place
 	for i, r := range h.gone {
-		places = append(places, place{r.Bytes, r.First.UnixNano(), r.DstQP, i})
+		places = append(places, place{r.Bytes, nanosOf(r.First), r.DstQP, i})
 	}
 	for d := range h.table.All() {
 		places = append(places, place{d.Octets, d.First, d.DestQP, len(places)})
@@ -149,10 +149,10 @@ type healthRecord struct {
 	// SrcQP is the queue pair that they come from; null while it is unknown: a BTH has the
 	// destination's only.
 	SrcQP *uint32 `json:"src_qp"`
-	// First is the time of the direction's first packet.
-	First time.Time `json:"first"`
-	// Last is the time of its last packet.
-	Last time.Time `json:"last"`
+	// First is the earliest time of the direction's packets; left out where they have none.
+	First time.Time `json:"first,omitzero"`
+	// Last is the latest one.
+	Last time.Time `json:"last,omitzero"`
 	// Packets counts all packets of the direction, repeated ones included.
 	Packets uint64 `json:"packets"`
 	// Bytes counts their octets, as long as their IP headers say they were.
@@ -255,7 +255,7 @@ func newAnswers(d *health.Direction) answers {
 func newHealthRecord(d *health.Direction) healthRecord {
 	r := healthRecord{
 		Src: netip.AddrFrom16(d.Src).Unmap(), Dst: netip.AddrFrom16(d.Dst).Unmap(), Point: d.Point, DstQP: d.DestQP,
-		First: time.Unix(0, d.First).UTC(), Last: time.Unix(0, d.Last).UTC(), Packets: d.Packets, Bytes: d.Octets,
+		First: timeOf(d.First), Last: timeOf(d.End()), Packets: d.Packets, Bytes: d.Octets,
 		CE: d.CE, CEShare: float64(d.CE) / float64(d.Packets), Payload: d.Payload, Gaps: d.Gaps, Missing: d.Missing, Lost: d.Lost(),
 		Reordered: d.Reordered, Recovered: d.Recovered, Duplicates: d.Duplicates, Retransmitted: d.Retransmitted, Restarts: d.Restarts,
 		Stalls: d.Stalls, Stalled: float64(d.Stalled) / nsPerUs, LongestStall: float64(d.LongestStall) / nsPerUs,

@@ -57,7 +57,7 @@ behind it stay; ICRC and UDP checksum are computed again. Other packets are left
 			lifted++
 			return w.Write(f.Time, frame)
 		})
-		if err != nil {
+		if err != nil && !damaged(err) {
 			return err
 		}
 		if err := w.Close(); err != nil {
@@ -68,7 +68,7 @@ behind it stay; ICRC and UDP checksum are computed again. Other packets are left
 			fmt.Fprintf(cmd.ErrOrStderr(), ", %d left out (%v)", left, lift.ErrNotLifted)
 		}
 		fmt.Fprintln(cmd.ErrOrStderr())
-		return nil
+		return err
 	}
 	return cmd
 }

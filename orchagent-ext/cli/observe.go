@@ -144,14 +144,15 @@ func (o *observer) print(cmd *cobra.Command, r frameSource, create func(output.T
 	}
 	defer w.Abort()
 	o.list.keep = w.WriteFrame
-	if err := o.list.print(cmd, r); err != nil && !summed(err) {
+	err = o.list.print(cmd, r)
+	if !summed(err) {
 		return err
 	}
 	if err := w.Close(); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s\n", kit.Plural(o.list.shown, "frame"), o.write)
-	return nil
+	return err
 }
 
 // live observes devices. It reports frames that the kernel dropped: the output is

@@ -50,7 +50,7 @@ func (l *liveFrames) Next() (*capture.Frame, error) {
 	f := &l.frame
 	f.Number++
 	f.Data, f.Time, f.Link = got.Data, got.Time, linkTypes[got.Kind]
-	f.Info.Timestamp, f.Info.CaptureLength, f.Info.Length, f.Info.InterfaceIndex = got.Time, len(got.Data), got.Length, got.Index
+	f.Info.CaptureLength, f.Info.Length, f.Info.InterfaceIndex = len(got.Data), got.Length, got.Index
 	f.In, f.Out = got.Device, ""
 	if got.Outgoing {
 		f.In, f.Out = "", got.Device

@@ -22,8 +22,8 @@ import (
 type record struct {
 	// Frame is the number of the packet in the capture, from 1 as in Wireshark.
 	Frame int `json:"frame"`
-	// Time is the capture's time of the packet, UTC.
-	Time time.Time  `json:"time"`
+	// Time is the capture's time of the packet, UTC; left out where it has none.
+	Time time.Time  `json:"time,omitzero"`
 	Src  netip.Addr `json:"src"` // of the path: as they arrive
 	// Dst is the destination of the outermost IP header.
 	Dst netip.Addr `json:"dst"`
@@ -103,7 +103,7 @@ type session struct {
 // notificationRecord is a notification other than RoCEv2.
 type notificationRecord struct {
 	Frame        int           `json:"frame"`
-	Time         time.Time     `json:"time"`
+	Time         time.Time     `json:"time,omitzero"`
 	Notification *notification `json:"notification"`
 
 	envelope *notify.Envelope
@@ -124,10 +124,34 @@ func (r notificationRecord) cells(start time.Time, ports bool) []string {
 		src, dst, label = e.Src.String(), e.Dst.String(), labelText(e.Src, e.FlowLabel)
 	}
 	cells := []string{
-		fmt.Sprint(r.Frame), fmt.Sprintf("%.6f", r.Time.Sub(start).Seconds()), src, dst, "-", label, "-", "-", "-",
+		fmt.Sprint(r.Frame), secondsAfter(start, r.Time), src, dst, "-", label, "-", "-", "-",
 		r.Notification.kind(), "-", "-", "-", "-", "-", "-", r.Notification.cell(),
 	}
 	return withPorts(cells, ports, r.in, r.out)
+}
+
+// secondsAfter returns the time from start to t in seconds; "-" where one of them is missing.
+func secondsAfter(start, t time.Time) string {
+	if start.IsZero() || t.IsZero() {
+		return "-"
+	}
+	return fmt.Sprintf("%.6f", t.Sub(start).Seconds())
+}
+
+// timeOf returns a time in ns since 1970 for output; the zero value for flow.NoTime.
+func timeOf(ns int64) time.Time {
+	if ns == flow.NoTime {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
+}
+
+// nanosOf is the inverse of timeOf.
+func nanosOf(t time.Time) int64 {
+	if t.IsZero() {
+		return flow.NoTime
+	}
+	return t.UnixNano()
 }
 
 // portColumn is where the columns of the ports are, if they are shown.
@@ -271,7 +295,7 @@ func (r record) cells(start time.Time, ports bool) []string {
 		opcode += " NAK " + r.AETH.NAK
 	}
 	cells := []string{
-		fmt.Sprint(r.Frame), fmt.Sprintf("%.6f", r.Time.Sub(start).Seconds()), r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport),
+		fmt.Sprint(r.Frame), secondsAfter(start, r.Time), r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport),
 		labelText(r.Src, r.FlowLabel), fmt.Sprint(r.DSCP), r.ECN, vlanText(r.VLAN), opcode, qpText(r.DstQP), srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.PSN), r.flags(), icrc, r.Notification.cell(),
 	}
 	return withPorts(cells, ports, r.In, r.Out)

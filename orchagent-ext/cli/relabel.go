@@ -51,18 +51,18 @@ By default only a label of 0 is written (RFC 6437 lets a forwarding node do no m
 		l := labeller{table: newFlowTable(r, nil), algorithm: algorithm, always: *rewrite == "always", outer: *tunnels == "outer"}
 		s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
 			if err == nil {
-				l.label(p, f.Time.UnixNano())
+				l.label(p, f.Nanos())
 			}
 			return w.WriteFrame(f)
 		})
-		if err != nil {
+		if err != nil && !damaged(err) {
 			return err
 		}
 		if err := w.Close(); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s\n%s\n", s, &l)
-		return nil
+		return err
 	}
 	return cmd
 }

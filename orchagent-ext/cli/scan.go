@@ -155,7 +155,7 @@ func (s *scan) parse(f *capture.Frame, p *roce.Packet) error {
 type burst struct {
 	n       int
 	packets [flow.MaxBurst]roce.Packet
-	times   [flow.MaxBurst]int64  // ns
+	times   [flow.MaxBurst]int64  // ns, or flow.NoTime
 	points  [flow.MaxBurst]uint32 // where they passed
 }
 
@@ -189,7 +189,7 @@ func scanBursts(cmd *cobra.Command, r frameSource, icrc bool, keep func(p *roce.
 			if s.ICRC != nil {
 				s.ICRC.add(p)
 			}
-			b.times[b.n], b.points[b.n] = f.Time.UnixNano(), f.Point()
+			b.times[b.n], b.points[b.n] = f.Nanos(), f.Point()
 			b.n++
 		}
 	}

@@ -18,7 +18,8 @@
 typedef enum _sai_queue_attr_custom_t
 {
     /**
-     * @brief High-water mark of each single flow in the queue, octets; 0: flows are not monitored
+     * @brief High-water mark of each single flow in the queue, octets; 0: flows are not
+     * monitored
      *
      * A flow exists for the monitor only while it has octets in the queue. An event
      * FLOW_MARK_HIGH is raised when a flow's octets pass the mark, and again every 2 ms

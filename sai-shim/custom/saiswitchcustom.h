@@ -21,8 +21,7 @@ typedef enum _sai_switch_attr_custom_t
      * @brief Handshake: SAI_SLUICE_MAGIC << 32 | version
      *
      * A library that does not answer it with the magic number does not have the
-     * extension, whatever its capability queries say; nothing else of this header is
-     * used then.
+     * extension, whatever its capability queries say; the rest of this header is unused then.
      *
      * @type sai_uint64_t
      * @flags READ_ONLY
@@ -30,7 +29,8 @@ typedef enum _sai_switch_attr_custom_t
     SAI_SWITCH_ATTR_SLUICE_EXTENSION = SAI_SWITCH_ATTR_CUSTOM_RANGE_START,
 
     /**
-     * @brief What packets of one flow have in common, enum sai_sluice_flow_key; 0: the flow label
+     * @brief Common fields of the packets of one flow, enum sai_sluice_flow_key; 0: the
+     * flow label
      *
      * @type sai_int32_t
      * @flags CREATE_AND_SET

@@ -6,7 +6,7 @@
  * versions added. `make sai-abi-check` compares all of it with a system's
  * headers.
  *
- * What an attribute means, SAI's documentation says. Every pointer of a method
+ * SAI's documentation has the meaning of attributes. Every pointer of a method
  * table may be missing in an older library: ask sai_query_api_version.
  */
 #ifndef SAI_ABI_H
@@ -48,7 +48,7 @@ SAI_LIST(uint8_t, sai_u8_list_t);
 SAI_LIST(uint32_t, sai_u32_list_t);
 SAI_LIST(int32_t, sai_s32_list_t);
 
-/* One side of an entry of a QoS map, of which the map's type says the member. */
+/* One side of an entry of a QoS map; the map's type selects the member. */
 typedef struct {
 	uint8_t tc;
 	uint8_t dscp;
@@ -111,11 +111,11 @@ typedef struct {
 		int32_t s32;
 		sai_object_id_t oid;
 		sai_object_list_t objlist;
-		uint64_t room[3]; /* the longest member that is not here */
+		uint64_t room[3]; /* the longest member of those left out here */
 	} parameter;
 } sai_acl_action_data_t;
 
-/* What a stage can do: the actions, and whether a table must name its own. */
+/* Actions of a stage, and whether a table must name its own. */
 typedef struct {
 	bool is_action_list_mandatory;
 	sai_s32_list_t action_list;
@@ -146,7 +146,7 @@ typedef union {
 	sai_acl_action_data_t aclaction;
 	sai_acl_capability_t aclcapability;
 	sai_timespec_t timespec;
-	uint64_t room[5]; /* the longest member that is not here */
+	uint64_t room[5]; /* the longest member of those left out here */
 } sai_attribute_value_t;
 
 typedef struct {
@@ -879,11 +879,11 @@ typedef struct {
 typedef struct {
 	union {
 		sai_object_id_t object_id;
-		uint64_t room[8]; /* the longest member that is not here */
+		uint64_t room[8]; /* the longest member of those left out here */
 	} key;
 } sai_object_key_t;
 
-/* What a library exports. All but the first three may be missing. */
+/* Functions that a library exports. All but the first three may be missing. */
 sai_status_t sai_api_initialize(uint64_t flags, const sai_service_method_table_t *services);
 sai_status_t sai_api_query(sai_api_t api, void **method_table);
 sai_status_t sai_api_uninitialize(void);

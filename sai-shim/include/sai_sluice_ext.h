@@ -5,7 +5,7 @@
  * @brief Extension of SAI for RoCEv2: IPv6 flow labels written by the pipeline,
  * and single flows: how much of an egress queue each fills, and holds
  *
- * This is what Sluice offers to vendors of switch ASICs: attributes and an API in
+ * The offer of Sluice to vendors of switch ASICs: attributes and an API in
  * SAI's custom ranges. A library that has them answers
  * SAI_SWITCH_ATTR_SLUICE_EXTENSION, which is asked right after the switch is
  * created. The labels' actions are also found by sai_query_attribute_capability()
@@ -94,7 +94,7 @@ enum sai_sluice_flow_label_algorithm {
 	SAI_SLUICE_FLOW_LABEL_CRC32 = 1,
 };
 
-/** @brief Flag beside the algorithm: leave labels that are not 0 */
+/** @brief Flag beside the algorithm: leave labels other than 0 */
 #define SAI_SLUICE_FLOW_LABEL_ZERO_ONLY 0x100
 
 /** @brief Flag beside the algorithm: write the outermost header of IPv6 tunnels, too */
@@ -106,8 +106,7 @@ enum {
 	 * @brief Handshake: SAI_SLUICE_MAGIC << 32 | version
 	 *
 	 * A library that does not answer it with the magic number does not have the
-	 * extension, whatever its capability queries say; nothing else of this header is
-	 * used then.
+	 * extension, whatever its capability queries say; the rest of this header is unused then.
 	 *
 	 * @type sai_uint64_t
 	 * @flags READ_ONLY
@@ -126,7 +125,8 @@ enum {
 	SAI_SWITCH_ATTR_FLOW_EVENT2_NOTIFY = 0x10000001,
 
 	/**
-	 * @brief What packets of one flow have in common, enum sai_sluice_flow_key; 0: the flow label
+	 * @brief Common fields of the packets of one flow, enum sai_sluice_flow_key; 0: the
+	 * flow label
 	 *
 	 * @type sai_int32_t
 	 * @flags CREATE_AND_SET
@@ -172,7 +172,8 @@ enum {
 /** @brief Attributes of SAI_OBJECT_TYPE_QUEUE */
 enum {
 	/**
-	 * @brief High-water mark of each single flow in the queue, octets; 0: flows are not monitored
+	 * @brief High-water mark of each single flow in the queue, octets; 0: flows are not
+	 * monitored
 	 *
 	 * A flow exists for the monitor only while it has octets in the queue. An event
 	 * FLOW_MARK_HIGH is raised when a flow's octets pass the mark, and again every 2 ms
@@ -196,7 +197,7 @@ enum {
 };
 
 /**
- * @brief What packets of one flow have in common, of the outermost header as they leave
+ * @brief Common fields of the packets of one flow, of the outermost header as they leave
  *
  * RoCEv2's DestQP belongs to both, and the addresses of a session in a tunnel.
  */
@@ -215,7 +216,8 @@ enum sai_sluice_flow_mark {
 #define SAI_SLUICE_HEAD 96
 
 /**
- * @brief The outermost IP header of a packet as it arrived, which is as the upstream neighbor sent it
+ * @brief The outermost IP header of a packet as it arrived, which is as the upstream neighbor
+ * sent it
  *
  * The switch has changed nothing of it yet: the destination is the active segment of a
  * routing header, the flow label is the one before an ACL entry wrote another, and the
@@ -238,14 +240,14 @@ typedef struct _sai_sluice_arrival_t {
  */
 typedef struct _sai_sluice_session_t {
 	uint8_t protocol;  /* of the innermost packet: 6, 17; 0: neither, or a fragment without ports */
-	uint8_t rocev2;	   /* it is RoCEv2, and what is said of it below is known */
+	uint8_t rocev2;	   /* it is RoCEv2, and the fields below are known */
 	uint8_t bth_octet; /* octet 4 of the BTH */
 	uint8_t reserved;
 	uint16_t source_port, destination_port; /* host order, as all below */
 	uint16_t partition_key;
 	uint16_t reserved2;
 	uint32_t destination_qp;
-	uint32_t source_qp; /* of a datagram; 0: the packet does not carry it */
+	uint32_t source_qp; /* of a datagram; 0 for other packets */
 	sai_ip_address_t source, destination;
 } sai_sluice_session_t;
 
@@ -268,11 +270,11 @@ typedef struct _sai_sluice_flow_event_t {
 	uint8_t head[SAI_SLUICE_HEAD];
 } sai_sluice_flow_event_t;
 
-/** @brief What a switch of version 2 did to the packet's flow label */
+/** @brief The change of the packet's flow label by a switch of version 2 */
 enum sai_sluice_relabelled {
 	SAI_SLUICE_LABEL_AS_RECEIVED = 0,
 	SAI_SLUICE_LABEL_WAS_ZERO = 1,	/* it arrived with 0 */
-	SAI_SLUICE_LABEL_WAS_OTHER = 2, /* it arrived with another label, which is not known any more */
+	SAI_SLUICE_LABEL_WAS_OTHER = 2, /* it arrived with another, unknown label */
 };
 
 /**
@@ -304,7 +306,7 @@ typedef void (*sai_sluice_flow_event2_notification_fn)(sai_object_id_t switch_id
 						       const sai_sluice_flow_event2_t *events);
 
 /**
- * @brief What a hold matches, of packets as they leave by the port
+ * @brief Match of a hold, of packets as they leave by the port
  *
  * Addresses of LABEL and PAIR are of the outermost header. Those of SESSION and TUPLE are
  * of the session: the innermost packet, as sai_sluice_session_t has it. In version 2 they
@@ -330,14 +332,15 @@ typedef struct _sai_sluice_match_t {
 /** @brief rate of set_hold(): nothing is held, octets are only counted: to measure a flow before it is slowed */
 #define SAI_SLUICE_RATE_COUNT UINT64_MAX
 
-/** @brief What a hold did so far */
+/** @brief Counts of a hold so far */
 typedef struct _sai_sluice_hold_t {
 	uint64_t remaining_us;			  /* until the switch ends it by itself */
 	uint64_t rate;				  /* bit/s, as set */
 	uint64_t octets, packets;		  /* that matched since it was set first */
 	uint64_t waiting_octets, waiting_packets; /* that wait now, also when the hold is over and they drain */
 	/*
-	 * Refused, since the hold queue was full. Of SAI_SLUICE_RATE_COUNT those for which the queue
+	 * Refused, since the hold queue was full. Of SAI_SLUICE_RATE_COUNT those for which the
+	 * queue
 	 * had no room; 0 where the switch does not know them.
 	 */
 	uint64_t dropped_packets;
@@ -355,7 +358,7 @@ typedef struct _sai_sluice_flow_t {
 typedef struct _sai_sluice_flow_stats_t {
 	uint64_t events;	  /* raised */
 	uint64_t events_lost;	  /* no room */
-	uint64_t unmonitored;	  /* packets of flows for which there was no room */
+	uint64_t unmonitored;	  /* packets of flows beyond the room */
 	uint64_t held_packets;	  /* that went through hold queues */
 	uint64_t hold_queue_full; /* packets refused by full hold queues */
 	uint64_t hold_queue_lost; /* packets that waited in hold queues when their process was killed */
@@ -367,19 +370,22 @@ typedef struct _sai_sluice_flow_stats_t {
 
 typedef struct _sai_sluice_api_t {
 	/**
-	 * @brief Holds what matches and leaves by the port for the time given, or lets it pass at a rate
+	 * @brief Holds matching packets that leave by the port for the time given, or lets it
+	 * pass at a rate
 	 *
-	 * Set again: refreshes. The switch ends it by itself: what waits then should leave no faster
-	 * than the next queue takes it. Packets leave in order, none is dropped unless the hold queue is
+	 * Set again: refreshes. The switch ends it by itself: waiting packets should then leave
+	 * no faster than the next queue takes them. Packets leave in order, none is dropped
+	 * unless the hold queue is
 	 * full. May be called beside all other calls, from any thread.
 	 *
 	 * @param[in] port_id Port that the packets leave by; SAI_NULL_OBJECT_ID: any
-	 * @param[in] duration_us µs from now; 0 releases, as there is room: what waits leaves at once
+	 * @param[in] duration_us µs from now; 0 releases, as there is room: what waits leaves
+	 * at once
 	 * @param[in] rate bit/s that pass; 0: nothing does; SAI_SLUICE_RATE_COUNT
 	 */
 	sai_status_t (*set_hold)(sai_object_id_t switch_id, sai_object_id_t port_id, const sai_sluice_match_t *match,
 				 uint64_t duration_us, uint64_t rate);
-	/** @brief What a hold did; SAI_STATUS_ITEM_NOT_FOUND once it is over and drained */
+	/** @brief Counts of a hold; SAI_STATUS_ITEM_NOT_FOUND once it is over and drained */
 	sai_status_t (*get_hold)(sai_object_id_t switch_id, sai_object_id_t port_id, const sai_sluice_match_t *match,
 				 sai_sluice_hold_t *hold);
 	/** @brief One flow in a queue; SAI_STATUS_ITEM_NOT_FOUND when it has nothing there */

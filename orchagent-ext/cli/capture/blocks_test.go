@@ -14,6 +14,9 @@ import (
 	"github.com/gopacket/gopacket/pcapgo"
 )
 
+// blockLen is how much is read of a file at once.
+const blockLen = 1 << 19
+
 // pcapOf is a pcap file of frames of many lengths, longer than several blocks.
 func pcapOf(order binary.ByteOrder, magic uint32) []byte {
 	b := make([]byte, 24)

@@ -28,11 +28,11 @@ const realCapture = "../../../tests/captures/rc-send-ipv4.pcap"
 
 // record is what of a frame must survive a copy.
 type record struct {
-	Time     time.Time
-	Data     []byte
-	Length   int
-	Link     layers.LinkType
-	Comments []string
+	Time   time.Time
+	Data   []byte
+	Length int
+	Link   layers.LinkType
+	Record []byte
 }
 
 func readAll(t *testing.T, name string) []record {
@@ -51,7 +51,7 @@ func readAll(t *testing.T, name string) []record {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, record{f.Info.Timestamp.UTC(), bytes.Clone(f.Data), f.Info.Length, f.Link, f.options.Comments})
+		all = append(all, record{f.Time, bytes.Clone(f.Data), f.Info.Length, f.Link, bytes.Clone(f.record)})
 	}
 }
 
@@ -266,7 +266,7 @@ func TestCompressedBombsAreBounded(t *testing.T) {
 		b := le.AppendUint32(le.AppendUint32(nil, kind), uint32(12+len(body)))
 		return le.AppendUint32(append(b, body...), uint32(12+len(body)))
 	}
-	section := block(magicPcapng, append([]byte{0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0}, bytes.Repeat([]byte{0xff}, 8)...)...)
+	section := block(0x0a0d0d0a, append([]byte{0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0}, bytes.Repeat([]byte{0xff}, 8)...)...)
 	ethernet := block(1, 1, 0, 0, 0, 0, 0, 0, 0)
 	huge := append(le.AppendUint32(le.AppendUint32(nil, 6), 1<<30), make([]byte, 20)...)
 	le.PutUint32(huge[20:], 1<<30-32) // captured length

@@ -3,9 +3,11 @@
 package capture
 
 import (
-	"github.com/gopacket/gopacket/layers"
-	"github.com/gopacket/gopacket/pcapgo"
+	"cmp"
 
+	"github.com/gopacket/gopacket/layers"
+
+	"sluice/orchagent-ext/cli/capture/savefile"
 	"sluice/orchagent-ext/cli/output"
 )
 
@@ -20,36 +22,21 @@ type liveInterface struct {
 // its direction, with times in ns.
 func CreateLive(to output.Target) (*Writer, error) {
 	return create(to, func(w *Writer) error {
-		w.live = map[liveInterface]int{}
-		return nil
+		w.live = map[liveInterface]uint32{}
+		return w.write(savefile.AppendSection(nil))
 	})
 }
 
 // writeLive writes a live frame.
 func (w *Writer) writeLive(f *Frame) error {
-	from := liveInterface{f.In, f.Link}
-	direction := pcapgo.NgEpbFlagDirectionInbound
-	if f.Out != "" {
-		from.device, direction = f.Out, pcapgo.NgEpbFlagDirectionOutbound
-	}
+	from := liveInterface{cmp.Or(f.Out, f.In), f.Link}
+	b := w.room[:0]
 	id, known := w.live[from]
 	if !known {
-		var err error
-		description := pcapgo.NgInterface{Name: from.device, LinkType: from.link, SnapLength: maxSnaplen, TimestampResolution: nanoseconds}
-		if w.ng == nil {
-			w.ng, err = pcapgo.NewNgWriterInterface(w.file, description, pcapgo.DefaultNgWriterOptions)
-		} else {
-			id, err = w.ng.AddInterface(description)
-		}
-		if err != nil {
-			return err
-		}
+		id = uint32(len(w.live))
 		w.live[from] = id
+		b = savefile.AppendInterface(b, from.device, uint16(from.link))
 	}
-	info := f.Info
-	info.InterfaceIndex = id
-	return w.ng.WritePacketWithOptions(info, f.Data, pcapgo.NgPacketOptions{Flags: &pcapgo.NgEpbFlags{Direction: direction}})
+	w.room = savefile.AppendPacket(b, id, f.Time, f.Data, f.Info.Length, f.Out != "")
+	return w.write(w.room)
 }
-
-// nanoseconds is pcapng's option if_tsresol for 10^-9 s.
-const nanoseconds = 9

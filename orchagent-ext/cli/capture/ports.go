@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/gopacket/gopacket/layers"
-	"github.com/gopacket/gopacket/pcapgo"
 )
 
 // Ports returns the ports that the frame came in or left by, "" for unknown: of a
@@ -21,12 +20,11 @@ func (f *Frame) Ports() (in, out string) {
 		return f.In, f.Out
 	case f.Link == linkTypeLinuxSLL2 && len(f.Data) >= sll2Len:
 		name, outgoing = fmt.Sprintf("if%d", binary.BigEndian.Uint32(f.Data[4:])), f.Data[10] == sllOutgoing
-	case f.ng != nil:
-		if i, err := f.ng.Interface(f.Info.InterfaceIndex); err == nil {
-			name = i.Name
+	default:
+		if f.face != nil {
+			name = f.face.Name
 		}
-		outgoing = f.options.Flags != nil && f.options.Flags.Direction == pcapgo.NgEpbFlagDirectionOutbound ||
-			f.Link == layers.LinkTypeLinuxSLL && len(f.Data) >= sllLen && binary.BigEndian.Uint16(f.Data) == sllOutgoing
+		outgoing = f.sent || f.Link == layers.LinkTypeLinuxSLL && len(f.Data) >= sllLen && binary.BigEndian.Uint16(f.Data) == sllOutgoing
 	}
 	if outgoing {
 		return "", name

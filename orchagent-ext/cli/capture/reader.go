@@ -5,156 +5,31 @@ package capture
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
-	"time"
+	"strings"
 
-	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
-	"github.com/gopacket/gopacket/pcapgo"
 
-	"sluice/orchagent-ext/wire/notify"
-	"sluice/orchagent-ext/wire/roce"
+	"sluice/orchagent-ext/cli/capture/savefile"
 )
-
-// blockLen is how much is read at once: the longest frame that is read, and more.
-const blockLen = 1 << 19
-
-// maxSnaplen is the longest frame that is read, whatever the file's header
-// says; tcpdump and Wireshark allow as much.
-const maxSnaplen = 262144
-
-// magicPcapng is the first word of a pcapng file: the block type of its section header, which
-// is the same in both byte orders.
-const magicPcapng = 0x0a0d0d0a
-
-// Frame is one packet of a capture file. Data is valid until the next frame is
-// read.
-type Frame struct {
-	Number int // from 1, as Wireshark counts
-	// Data has the frame's octets as far as the capture has them, and is valid until the
-	// next one.
-	Data []byte
-	// Info has time, lengths and interface of the frame.
-	Info gopacket.CaptureInfo
-	// Time: that of Info, or the nearest time that fits ns since 1970 (1677 to 2262)
-	Time time.Time
-	// Link is the type of the first header.
-	Link    layers.LinkType
-	In, Out string // of a live frame: the port that it came in or left by
-	options pcapgo.NgPacketOptions
-	section int // of a pcapng file
-	ng      *pcapgo.NgReader
-}
-
-// Link types without a name in gopacket.
-const (
-	linkTypeRawBSD    layers.LinkType = 12
-	linkTypeRawOpen   layers.LinkType = 14
-	linkTypeLinuxSLL2 layers.LinkType = 276
-
-	sllLen  = 16
-	sll2Len = 20
-)
-
-// Times of a packet: pcapng can have others, which programs do not expect: they do not
-// fit time.Time's UnixNano.
-var earliest, latest = time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
-
-// bounded returns t within the times that fit int64 nanoseconds since 1970.
-func bounded(t time.Time) time.Time {
-	switch {
-	case t.Before(earliest):
-		return earliest
-	case t.After(latest):
-		return latest
-	}
-	return t
-}
-
-// Parse parses the frame into p, by the frame's link type. Link types other
-// than Ethernet, Linux cooked and raw IP count as not RoCEv2.
-func (f *Frame) Parse(p *roce.Packet) error {
-	if f.Link == layers.LinkTypeEthernet {
-		return p.Parse(f.Data, f.Info.Length)
-	}
-	header, ok := f.header()
-	if !ok {
-		return p.NotParsed()
-	}
-	return p.ParseIP(f.Data[header:], f.Info.Length-header)
-}
-
-// ParseThrough is Parse that looks into tunnels; see [roce.Packet.ParseThrough].
-func (f *Frame) ParseThrough(p *roce.Packet) error {
-	if f.Link == layers.LinkTypeEthernet {
-		return p.ParseThrough(f.Data, f.Info.Length)
-	}
-	header, ok := f.header()
-	if !ok {
-		return p.NotParsed()
-	}
-	return p.ParseIPThrough(f.Data[header:], f.Info.Length-header)
-}
-
-// ParseNotification is Parse for the notifications.
-func (f *Frame) ParseNotification(p *notify.Packet, c notify.CodePoints) error {
-	if f.Link == layers.LinkTypeEthernet {
-		return p.Parse(f.Data, c)
-	}
-	header, ok := f.header()
-	if !ok {
-		return notify.ErrNotNotification
-	}
-	return p.ParseIP(f.Data[header:], c)
-}
-
-// header is the length of the headers before the IP header; ok is false without an IP
-// header.
-func (f *Frame) header() (length int, ok bool) {
-	switch f.Link {
-	case layers.LinkTypeRaw, linkTypeRawBSD, linkTypeRawOpen, layers.LinkTypeIPv4, layers.LinkTypeIPv6:
-		return 0, true
-	case layers.LinkTypeLinuxSLL:
-		return sllLen, len(f.Data) >= sllLen && isIP(f.Data[sllLen-2:])
-	case linkTypeLinuxSLL2:
-		return sll2Len, len(f.Data) >= sll2Len && isIP(f.Data)
-	}
-	return 0, false
-}
-
-// isIP reports whether the 2 octets are the EtherType of IPv4 or IPv6.
-func isIP(etherType []byte) bool {
-	t := binary.BigEndian.Uint16(etherType)
-	return t == roce.EtherTypeIPv4 || t == roce.EtherTypeIPv6
-}
 
 // Reader reads the frames of one capture file in order.
 type Reader struct {
-	name string
-	file io.Closer
-	size int64 // of a file by its name, octets; 0: unknown
+	name   string
+	closer io.Closer
+	size   int64 // of a file by its name, octets; 0: unknown
 	// length is that of the data before it is unpacked, octets; 0: unknown
 	length   int64
 	packed   bool   // compressed
 	unpacked func() // ends the unpacking; nil: there is none
 	count    *counter
 	room     bounds
-	pcap     *pcapgo.Reader
-	ng       *pcapgo.NgReader
+	file     *savefile.Reader
 	frame    Frame
-	plain    *bufio.Reader // the content, which pcap reads, too
-	// ahead: of a pcap file: octets that plain has read ahead, from the next packet on
-	ahead []byte
-	taken int // octets before ahead that plain returns again
-
-	order   binary.ByteOrder // of a pcap file
-	tick    uint32           // ns; unit of its times behind the second
-	snaplen uint32           // as its header says
+	dropped  uint64
 }
 
 // Open opens a capture file; "-" is stdin. The content decides the format. Reading fails
@@ -166,7 +41,7 @@ func Open(ctx context.Context, name string, stdin io.Reader) (*Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.file, r.count.r = f, f
+		r.closer, r.count.r = f, f
 		r.size = sizeOf(f)
 		r.count.waits = r.size == 0
 	}
@@ -205,77 +80,20 @@ func openFile(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// start recognizes gzip, Zstandard, pcap and pcapng by the first octets and prepares the reading.
-// Compressed data is unpacked on the way.
+// start recognizes the format by the first octets and prepares the reading. Compressed data is
+// unpacked on the way.
 func (r *Reader) start() error {
-	buffered := bufio.NewReaderSize(r.count, 1<<16)
-	buffered, err := r.unpack(buffered)
+	content, err := r.unpack(bufio.NewReaderSize(r.count, 1<<16))
 	if err != nil {
 		return err
 	}
-	r.room.r = buffered
-	buffered = bufio.NewReaderSize(&r.room, blockLen)
-	r.plain = buffered
-	magic, err := buffered.Peek(4)
-	if errors.Is(err, io.EOF) {
-		return errors.New("it has no file header")
-	}
-	if err != nil {
-		return err
-	}
-	if binary.BigEndian.Uint32(magic) == magicPcapng {
-		r.ng, err = pcapgo.NewNgReader(buffered, pcapgo.NgReaderOptions{
-			WantMixedLinkType:  true,
-			SkipUnknownVersion: true,
-			SectionEndCallback: func([]pcapgo.NgInterface, pcapgo.NgSectionInfo) { r.frame.section++ },
-		})
-		r.frame.ng = r.ng
-		return err
-	}
-	r.order = binary.LittleEndian
-	if magic[0] == 0xa1 { // the most significant octet first
-		r.order = binary.BigEndian
-	}
-	if r.pcap, err = pcapgo.NewReader(buffered); err == nil {
-		r.snaplen = r.pcap.Snaplen()
-		r.pcap.SetSnaplen(maxSnaplen)
-		r.tick = 1000
-		if r.pcap.Resolution() == gopacket.TimestampResolutionNanosecond {
-			r.tick = 1
-		}
-	}
+	r.room.r = content
+	r.file, err = savefile.NewReader(&r.room)
 	return err
 }
 
-// recordLen is the length of the header of a packet in a pcap file.
-const recordLen = 16 // header of a packet in a pcap file
-
-// whole returns the length of the next packet of a pcap file where all of it was read
-// ahead and its lengths make sense.
-func (r *Reader) whole() (header []byte, length int, ok bool) {
-	if r.pcap == nil || len(r.ahead) < recordLen {
-		return nil, 0, false
-	}
-	header = r.ahead[:recordLen]
-	captured := r.order.Uint32(header[8:])
-	ok = captured <= maxSnaplen && captured <= r.order.Uint32(header[12:]) && len(r.ahead) >= recordLen+int(captured)
-	return header, int(captured), ok
-}
-
-// slow reads the next frame of a pcap file by way of plain, which may read more of the file.
-func (r *Reader) slow() (data []byte, info gopacket.CaptureInfo, err error) {
-	_, _ = r.plain.Discard(r.taken) // which it has
-	data, info, err = r.pcap.ZeroCopyReadPacketData()
-	r.ahead, _ = r.plain.Peek(r.plain.Buffered())
-	r.taken = 0
-	return data, info, err
-}
-
 // Stays reports whether the data of the frames before stay valid when the next one is read.
-func (r *Reader) Stays() bool {
-	_, _, ok := r.whole()
-	return ok
-}
+func (r *Reader) Stays() bool { return r.file.Whole() }
 
 // CutError is of a file that ends inside a packet, as a capture that is still being
 // written, or a disk that was full. It is an [io.ErrUnexpectedEOF].
@@ -294,44 +112,75 @@ func (e *CutError) Error() string {
 // Unwrap returns [io.ErrUnexpectedEOF].
 func (e *CutError) Unwrap() error { return io.ErrUnexpectedEOF }
 
+// LeftError is of a file that was read to its end, but for a part that is left out.
+type LeftError struct {
+	// Name is that of the file.
+	Name string
+	savefile.Left
+}
+
+// Error says what was left out, and why.
+func (e *LeftError) Error() string {
+	var parts []string
+	if e.Sections > 0 {
+		parts = append(parts, fmt.Sprintf("%s with %s skipped", count(e.Sections, "section"), count(e.Packets, "packet")))
+	}
+	if e.Records > 0 {
+		parts = append(parts, count(e.Records, "wrong record")+" left out")
+	}
+	return fmt.Sprintf("%s: not all of it was read: %s; the first %s", e.Name, strings.Join(parts, ", "), e.First)
+}
+
+// count returns a number of things as text.
+func count(n int, of string) string {
+	if n != 1 {
+		of += "s"
+	}
+	return fmt.Sprintf("%d %s", n, of)
+}
+
 // Next returns the next frame, or io.EOF after the last one. The frame is
-// reused by the next call. A file that ends inside a packet is a [CutError].
+// reused by the next call. A file that ends inside a packet is a [CutError], and one of which
+// a part was left out a [LeftError], both after the last packet.
 func (r *Reader) Next() (*Frame, error) {
-	var err error
-	f := &r.frame
-	if header, length, ok := r.whole(); ok {
-		f.Info.Timestamp = time.Unix(int64(r.order.Uint32(header)), int64(r.order.Uint32(header[4:])*r.tick)).UTC()
-		f.Info.CaptureLength, f.Info.Length, f.Link = length, int(r.order.Uint32(header[12:])), r.pcap.LinkType()
-		f.Data = r.ahead[recordLen : recordLen+length]
-		r.ahead = r.ahead[recordLen+length:]
-		r.taken += recordLen + length
-	} else if r.ng != nil {
-		f.Data, f.Info, f.options, err = r.ng.ZeroCopyReadPacketDataWithOptions()
-		if err == nil {
-			f.Link, _ = f.Info.AncillaryData[0].(layers.LinkType)
-		}
-	} else {
-		f.Data, f.Info, err = r.slow()
-		f.Link = r.pcap.LinkType()
-		// a header without its packet
-		if errors.Is(err, io.EOF) && f.Info.CaptureLength > 0 {
-			err = io.ErrUnexpectedEOF
-		}
-	}
-	if errors.Is(err, io.EOF) {
-		return nil, io.EOF
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, &CutError{r.String(), f.Number}
-	}
+	p, err := r.file.Next()
 	if err != nil {
-		return nil, fmt.Errorf("%s: after packet %d: %w", r, f.Number, err)
+		return nil, r.end(err)
 	}
-	f.Number++
-	r.room.left += int64(len(f.Data)) + maxOverhead
-	f.Time = bounded(f.Info.Timestamp)
+	f := &r.frame
+	f.Number = p.Number
+	f.Data, f.Time, f.Link, f.record, f.face, f.sent = p.Data, p.Time, layers.LinkType(p.Link), p.Record, p.Face, p.Out
+	f.Info.Length, f.Info.CaptureLength, f.Info.InterfaceIndex = p.Length, len(p.Data), p.Index
+	r.room.left += int64(len(p.Record)) + maxOverhead
+	r.dropped += p.Dropped
 	return f, nil
 }
+
+// end returns the error at the end of the frames, where the file's is err.
+func (r *Reader) end(err error) error {
+	var left error
+	if l := r.file.Left(); l.First != "" {
+		left = &LeftError{r.String(), l}
+	}
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = &CutError{r.String(), r.frame.Number}
+	case !errors.Is(err, io.EOF):
+		err = fmt.Errorf("%s: after packet %d: %w", r, r.frame.Number, err)
+	case left != nil:
+		return left
+	default:
+		return io.EOF
+	}
+	if left != nil {
+		err = errors.Join(err, left)
+	}
+	return err
+}
+
+// Dropped returns how many packets the file says the capture lost before those that were read,
+// since the machine that captured did not keep up.
+func (r *Reader) Dropped() uint64 { return r.dropped }
 
 // BeforeWaiting calls f whenever the next frame may have to be waited for: where the
 // input is a pipe or stdin, each time before more of it is read.
@@ -352,10 +201,10 @@ func (r *Reader) Close() error {
 	if r.unpacked != nil {
 		r.unpacked()
 	}
-	if r.file == nil {
+	if r.closer == nil {
 		return nil
 	}
-	return r.file.Close()
+	return r.closer.Close()
 }
 
 // String names the file in messages.

@@ -10,13 +10,16 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 )
 
 // First octets of compressed files, in their order: gzip (RFC 1952 section 2.3.1), Zstandard
-// (RFC 8878 section 3.1.1).
+// (RFC 8878 section 3.1.1), LZ4 (version 1.6 of its frame format, and the format before).
 const (
-	magicGzip = 0x1f8b
-	magicZstd = 0x28b52ffd
+	magicGzip      = 0x1f8b
+	magicZstd      = 0x28b52ffd
+	magicLZ4       = 0x04224d18
+	magicLZ4Legacy = 0x02214c18
 )
 
 // zstdWindow is the most memory that a file of Zstandard may ask for, octets: that of its
@@ -38,12 +41,17 @@ func (r *Reader) unpack(data *bufio.Reader) (*bufio.Reader, error) {
 		if z, err = zstd.NewReader(data, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow)); err == nil {
 			plain, r.unpacked = z, z.Close
 		}
+	case binary.BigEndian.Uint32(magic) == magicLZ4 || binary.BigEndian.Uint32(magic) == magicLZ4Legacy:
+		plain = lz4.NewReader(data)
 	default:
 		return data, nil
 	}
 	r.packed = true
 	return bufio.NewReaderSize(plain, 1<<16), err
 }
+
+// recordLen is the length of the shortest header of a packet's record.
+const recordLen = 16
 
 // leastPacket is the length of the shortest RoCEv2 packet in a capture, in octets: a BTH in
 // UDP in IPv4 without a link layer, with the header of its record.

@@ -3,51 +3,46 @@
 package capture
 
 import (
+	"bufio"
 	"time"
 
-	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
-	"github.com/gopacket/gopacket/pcapgo"
 
+	"sluice/orchagent-ext/cli/capture/savefile"
 	"sluice/orchagent-ext/cli/output"
 )
 
 // Writer writes a capture file, whole or not at all.
 type Writer struct {
 	file *output.File
-	pcap *pcapgo.Writer
-	ng   *pcapgo.NgWriter
-	like *Reader // pcapng: where the interfaces come from
-	ids  map[ngInterface]int
-	live map[liveInterface]int // of CreateLive: the numbers of devices
+	out  *bufio.Writer
+	err  error                    // of a record beside the packets
+	live map[liveInterface]uint32 // of CreateLive: the numbers of devices
+	room []byte                   // for the record that is written
+	// section: a file that has nothing gets a section header
+	section, begun bool
 }
-
-// ngInterface names an interface of a pcapng file, which numbers them from 0 in
-// each section.
-type ngInterface struct{ section, index int }
 
 // Create creates a pcap file of Ethernet frames with nanosecond timestamps. Its errors
 // are those of [output.Create].
 func Create(to output.Target) (*Writer, error) {
 	return create(to, func(w *Writer) error {
-		w.pcap = pcapgo.NewWriterNanos(w.file)
-		return w.pcap.WriteFileHeader(maxSnaplen, layers.LinkTypeEthernet)
+		return w.write(savefile.AppendPcapHeader(nil, uint16(layers.LinkTypeEthernet)))
 	})
 }
 
-// CreateLike creates a file of the same format, link types and timestamp
-// resolution as r, for frames that come from r.
+// CreateLike creates a copy of r for frames that come from r: with the octets that r's file
+// has, in its byte order, and with all of its records beside the packets, as far as r
+// reads them. No frame was read from r yet.
 func CreateLike(to output.Target, r *Reader) (*Writer, error) {
 	return create(to, func(w *Writer) error {
-		if r.ng != nil {
-			w.like, w.ids = r, map[ngInterface]int{}
-			return nil
-		}
-		w.pcap = pcapgo.NewWriter(w.file)
-		if r.pcap.Resolution() == gopacket.TimestampResolutionNanosecond {
-			w.pcap = pcapgo.NewWriterNanos(w.file)
-		}
-		return w.pcap.WriteFileHeader(r.snaplen, r.pcap.LinkType())
+		w.section = r.file.Kind() == savefile.Pcapng
+		r.file.CopyTo(func(record []byte) {
+			if err := w.write(record); w.err == nil {
+				w.err = err
+			}
+		})
+		return w.err
 	})
 }
 
@@ -58,7 +53,7 @@ func create(to output.Target, begin func(*Writer) error) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{file: file}
+	w := &Writer{file: file, out: bufio.NewWriterSize(file, 1<<16)}
 	if err := begin(w); err != nil {
 		w.Abort()
 		return nil, file.Wrap(err)
@@ -66,71 +61,46 @@ func create(to output.Target, begin func(*Writer) error) (*Writer, error) {
 	return w, nil
 }
 
-// WriteFrame writes a frame that came from the reader given to CreateLike, with
-// its own timestamp and options, or a live one.
+// write writes records.
+func (w *Writer) write(b []byte) error {
+	w.begun = w.begun || len(b) > 0
+	_, err := w.out.Write(b)
+	return err
+}
+
+// WriteFrame writes a frame that came from the reader given to CreateLike, as its file has
+// it with the Data that it has now, or a live one.
 func (w *Writer) WriteFrame(f *Frame) error {
 	if w.live != nil {
 		return w.file.Wrap(w.writeLive(f))
 	}
-	if w.like == nil {
-		return w.file.Wrap(w.pcap.WritePacket(f.Info, f.Data))
-	}
-	info := f.Info
-	var err error
-	if info.InterfaceIndex, err = w.id(f); err != nil {
-		return w.file.Wrap(err)
-	}
-	return w.file.Wrap(w.ng.WritePacketWithOptions(info, f.Data, f.options))
+	return w.file.Wrap(w.write(f.record))
 }
 
-// id returns the number of the frame's interface in the new file, where it is
-// described with the first frame that came from it.
-func (w *Writer) id(f *Frame) (int, error) {
-	key := ngInterface{f.section, f.Info.InterfaceIndex}
-	if id, ok := w.ids[key]; ok {
-		return id, nil
-	}
-	description, err := w.like.ng.Interface(f.Info.InterfaceIndex)
-	if err != nil {
-		return 0, err
-	}
-	id := 0
-	if w.ng == nil {
-		w.ng, err = pcapgo.NewNgWriterInterface(w.file, description, pcapgo.DefaultNgWriterOptions)
-	} else {
-		id, err = w.ng.AddInterface(description)
-	}
-	w.ids[key] = id
-	return id, err
-}
-
-// Write writes an Ethernet frame with the given time.
+// Write writes an Ethernet frame with the given time; the zero time is written as 1970, since
+// each packet of a pcap file has one.
 func (w *Writer) Write(at time.Time, frame []byte) error {
-	return w.file.Wrap(w.pcap.WritePacket(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(frame), Length: len(frame)}, frame))
+	if at.IsZero() {
+		at = time.Unix(0, 0)
+	}
+	w.room = savefile.AppendPcapPacket(w.room[:0], at, frame)
+	return w.file.Wrap(w.write(w.room))
 }
 
 // Close finishes the file and gives it its name.
 func (w *Writer) Close() error {
-	if err := w.flush(); err != nil {
+	err := w.err
+	if err == nil && w.section && !w.begun { // an empty pcapng file is still one
+		err = w.write(savefile.AppendSection(nil))
+	}
+	if flushErr := w.out.Flush(); err == nil {
+		err = flushErr
+	}
+	if err != nil {
 		w.Abort()
 		return w.file.Wrap(err)
 	}
 	return w.file.Close()
-}
-
-// flush writes the buffers. A pcapng file without packets gets its section header and
-// interface here.
-func (w *Writer) flush() error {
-	if w.pcap != nil {
-		return nil
-	}
-	if w.ng == nil { // an empty pcapng file is still one
-		var err error
-		if w.ng, err = pcapgo.NewNgWriter(w.file, layers.LinkTypeEthernet); err != nil {
-			return err
-		}
-	}
-	return w.ng.Flush()
 }
 
 // Abort removes the unfinished file. After a Close that succeeded it has no

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/sim/load"
 	"sluice/orchagent-ext/sim/scenario"
 	"sluice/orchagent-ext/wire/roce"
@@ -89,7 +90,10 @@ func messages(ctx context.Context, name string) ([]load.Seen, error) {
 		if m.point != f.Point() {
 			continue
 		}
-		at := f.Time.UnixNano()
+		at := f.Nanos()
+		if at == flow.NoTime {
+			return nil, fmt.Errorf("%s: packet %d has no time (a simple packet block of pcapng): a replay needs that of each packet", name, f.Number)
+		}
 		if m.index < 0 || begins(p.Opcode()) {
 			m.index = len(all)
 			all = append(all, load.Seen{Src: p.Src(), Dst: p.Dst(), QP: uint64(c.qp), Start: at, End: at})

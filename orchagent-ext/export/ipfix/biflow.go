@@ -68,6 +68,9 @@ func (b *Biflows) Export(records []Record) {
 // Tick hands out the records that waited in vain until now, ns since 1970. Call it also
 // while there are no records, so that the last ones go out in time.
 func (b *Biflows) Tick(now int64) {
+	if now == flow.NoTime {
+		return
+	}
 	for b.n > 0 && (!b.waiting[b.head] || now-b.ring[b.head].End >= b.wait) {
 		b.drop()
 	}

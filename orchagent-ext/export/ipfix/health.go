@@ -58,8 +58,8 @@ const (
 // can decrease have the semantics quantity: a packet that was lost may still
 // come.
 var figures = [numFigures]figure{
-	{flowStartMilliseconds, 0, func(d *health.Direction) uint64 { return uint64(d.First / 1e6) }},
-	{flowEndMilliseconds, 0, func(d *health.Direction) uint64 { return uint64(d.Last / 1e6) }},
+	{flowStartMilliseconds, 0, func(d *health.Direction) uint64 { return milliseconds(d.First) }},
+	{flowEndMilliseconds, 0, func(d *health.Direction) uint64 { return milliseconds(d.End()) }},
 	{ianaElement("packetTotalCount", 86, Unsigned64), 0, func(d *health.Direction) uint64 { return d.Packets }},
 	{ianaElement("octetTotalCount", 85, Unsigned64), 0, func(d *health.Direction) uint64 { return d.Octets }},
 	{healthElement(20, "cePacketTotalCount", TotalCounter, unitsPackets, "packets with ECN CE"), 0, func(d *health.Direction) uint64 { return d.CE }},
@@ -239,7 +239,7 @@ func (m *HealthMeter) Tick(now int64, budget int) {
 // Removed is for [health.Config]: it reports a direction that leaves the table, where it
 // had packets since it was reported.
 func (m *HealthMeter) Removed(d *health.Direction) {
-	if d.Last < m.reported {
+	if d.End() < m.reported && d.Last != flow.NoTime {
 		return
 	}
 	if len(m.batch) == cap(m.batch) {

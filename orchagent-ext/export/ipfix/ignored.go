@@ -2,7 +2,11 @@
 
 package ipfix
 
-import "sync"
+import (
+	"sync"
+
+	"sluice/orchagent-ext/flows/flow"
+)
 
 // Ignored counts packets that were left out of the metering: they found a receive
 // ring full, or could not be parsed (RFC 7011 section 4.2). Any goroutine may use
@@ -13,18 +17,21 @@ type Ignored struct {
 	first, last     int64 // ns since 1970; 0: never
 }
 
-// Add counts packets that were ignored at time now (ns since 1970). octets is
+// Add counts packets that were ignored at time now (ns since 1970, or flow.NoTime). octets is
 // their length, 0 where it is unknown: packets that were dropped before a full
 // ring.
 func (i *Ignored) Add(packets, octets uint64, now int64) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.packets == 0 {
-		i.first = now
-	}
 	i.packets += packets
 	i.octets += octets
-	i.last = now
+	if now == flow.NoTime {
+		return
+	}
+	if i.first == 0 || i.first > now { // or the clock was set back
+		i.first = now
+	}
+	i.last = max(i.last, now)
 }
 
 // counts returns the totals, and the times of the first and last ignored packet

@@ -3,6 +3,7 @@
 package ipfix
 
 import (
+	"cmp"
 	"time"
 
 	"sluice/orchagent-ext/flows/flow"
@@ -21,7 +22,7 @@ type MeterConfig struct {
 // line; the counts by class are in a slice of their own.
 type account struct {
 	packets, octets uint64 // of the flow, at its last record
-	start           int64  // first packet since; 0: none
+	start, end      int64  // earliest and latest time of a packet since; 0: none
 	ceOctets        uint64
 	cePackets       uint32
 	psn             uint32
@@ -29,7 +30,6 @@ type account struct {
 	opcode          uint8
 	flags           [3]uint8
 	trafficClass    uint8
-	_               [8]byte
 }
 
 // Meter makes records of the flows in a table. It belongs to the goroutine that
@@ -87,7 +87,7 @@ func NewMeter(c MeterConfig, export func([]Record)) *Meter {
 func (m *Meter) Follow(t *flow.Table) { m.table = t }
 
 // Observe accounts for a packet of a flow that the table has just observed, at
-// time now (ns since 1970). ingress and egress are interface indexes, 0 where
+// time now (ns since 1970, or flow.NoTime). ingress and egress are interface indexes, 0 where
 // they are not known.
 func (m *Meter) Observe(p *roce.Packet, f *flow.Flow, ingress, egress uint32, now int64) {
 	if m.config.PerPacket {
@@ -95,13 +95,17 @@ func (m *Meter) Observe(p *roce.Packet, f *flow.Flow, ingress, egress uint32, no
 		return
 	}
 	a := &m.accounts[f.Slot()]
-	if a.start == 0 || a.start > now { // or the clock was set back
+	timed := now != flow.NoTime
+	if timed && (a.start == 0 || a.start > now) { // or the clock was set back
 		a.start = now
+	}
+	if timed && (a.end == 0 || a.end < now) {
+		a.end = now
 	}
 	a.observe(p, m.config.OrFlags)
 	m.classes[f.Slot()][classOf[a.opcode]]++
 	a.ingress, a.egress = ingress, egress
-	if now-a.start >= int64(m.config.Active) {
+	if timed && now-a.start >= int64(m.config.Active) {
 		m.report(f, a, ActiveTimeout)
 	}
 }
@@ -187,14 +191,15 @@ func (m *Meter) report(f *flow.Flow, a *account, why EndReason) {
 	if f.Packets == a.packets {
 		return
 	}
+	start, end := cmp.Or(a.start, f.Last), cmp.Or(a.end, f.Last)
 	// nothing was reported; the flow may be older than the account
 	if a.packets == 0 {
-		a.start = f.First
+		start = f.First
 	}
 	r := m.record(f, a)
 	r.EndReason = why
 	r.Octets, r.Packets = f.Bytes-a.octets, f.Packets-a.packets
-	r.Start, r.End = min(a.start, f.Last), f.Last
+	r.Start, r.End = min(start, end), end
 	counts := &m.classes[f.Slot()]
 	r.Classes = [numClasses]uint32(counts[:numClasses])
 	*counts = [numClasses + 1]uint32{}

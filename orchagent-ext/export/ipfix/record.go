@@ -49,7 +49,8 @@ type Record struct {
 	// CEOctets and CEPackets: of those with ECN CE in the outermost header
 	CEOctets, CEPackets uint64
 	Classes             [numClasses]uint32 // packets by class
-	// Start and End: first and last packet, ns since 1970
+	// Start and End: earliest and latest time of a packet, ns since 1970, or flow.NoTime,
+	// which is exported as 0
 	Start, End int64
 
 	Reverse Reverse // of a biflow; the zero value: not one

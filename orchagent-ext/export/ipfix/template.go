@@ -108,12 +108,19 @@ var (
 const initiator = 1
 
 // appendMilliseconds appends a time in ns since 1970 as milliseconds (RFC 7011
-// section 6.1.8).
-func appendMilliseconds(b []byte, ns int64) []byte { return be.AppendUint64(b, uint64(ns/1e6)) }
+// section 6.1.8), which cannot say a time before 1970; that is 0, as no time is.
+func appendMilliseconds(b []byte, ns int64) []byte { return be.AppendUint64(b, milliseconds(ns)) }
+
+// milliseconds is the value of appendMilliseconds.
+func milliseconds(ns int64) uint64 { return uint64(max(ns, 0) / 1e6) }
 
 // appendMicroseconds appends the time in NTP's format: seconds since 1900 and
-// their fraction, of which the low 11 bits are 0 (RFC 7011 section 6.1.9).
+// their fraction, of which the low 11 bits are 0 (RFC 7011 section 6.1.9). A time before 1970
+// is 0, as no time is.
 func appendMicroseconds(b []byte, ns int64) []byte {
+	if ns < 0 {
+		return be.AppendUint64(b, 0)
+	}
 	const from1900 = 2208988800
 	us := uint64(ns / 1e3)
 	// upwards, so that it reads back as it was

@@ -4,6 +4,7 @@ package flow
 
 import (
 	"iter"
+	"math"
 	"net/netip"
 
 	"sluice/orchagent-ext/wire/roce"
@@ -13,7 +14,7 @@ import (
 // table's next Observe or Expire.
 type Flow struct {
 	Key
-	First, Last    int64  // time of the first and of the last packet, ns
+	First, Last    int64  // earliest and latest time of its packets, ns; NoTime: none has one
 	Packets, Bytes uint64 // Bytes of IP packets, from the outermost header on
 
 	label uint32 // pinned; 0: not yet
@@ -22,6 +23,9 @@ type Flow struct {
 	settled uint32
 	number  uint32 // place in Table.flows + 1; 0: no flow is there
 }
+
+// NoTime is the time of a packet that was captured without one.
+const NoTime = math.MinInt64
 
 // none and noPair are numbers of slots that a table never has.
 const none, noPair = ^uint32(0), ^uint32(0)
@@ -95,7 +99,7 @@ func NewTable(c Config) *Table {
 	return t
 }
 
-// Observe accounts for a packet at time now (ns), learns from it, and returns
+// Observe accounts for a packet at time now (ns, or NoTime), learns from it, and returns
 // its flow.
 func (t *Table) Observe(p *roce.Packet, now int64) *Flow {
 	k := KeyOf(p)
@@ -113,7 +117,10 @@ func (t *Table) observe(p *roce.Packet, k *Key, hash, maybe uint32, now int64) *
 	} else if f = t.lookup(k, hash); f == nil {
 		f = t.insert(k, hash, now, p.Opcode().Service() == roce.ServiceUD)
 	}
-	f.Last = now
+	f.Last = max(f.Last, now) // also NoTime is before
+	if f.First > now && now != NoTime || f.First == NoTime {
+		f.First = now
+	}
 	f.Packets++
 	f.Bytes += uint64(p.Len())
 	switch {
@@ -155,7 +162,7 @@ func (t *Table) insert(k *Key, hash uint32, now int64, datagram bool) *Flow {
 		t.used++
 	}
 	f := &t.flows[n]
-	*f = Flow{Key: *k, First: now, pair: noPair, number: n + 1}
+	*f = Flow{Key: *k, First: now, Last: now, pair: noPair, number: n + 1}
 	if !datagram {
 		f.pair = t.acquire(k)
 	}

@@ -72,7 +72,9 @@ type Direction struct {
 	peer    *Direction
 
 	// the second line
-	First, Last int64 // ns: of the first and the last packet
+	// First: earliest time of a packet, ns; Last: that of the last packet with one; flow.NoTime:
+	// none has one
+	First, Last int64
 	// data: time of the first and of the last packet with Payload
 	data [2]int64
 	// In and Out: ports of the last packet, as the caller numbers them; 0: not known
@@ -122,6 +124,7 @@ type rest struct {
 	reads   [maxReads]readRequest // a ring: the last ones
 	lateRun lateRun
 	holes   [2][maxHoles]hole // of the sequences
+	latest  int64             // time of a packet after which the clock went back, ns; 0: it did not
 }
 
 const (
@@ -186,10 +189,16 @@ func (d *Direction) count(p *roce.Packet, now int64) {
 	case 1, 2:
 		d.ECT++
 	}
-	if d.Packets == 1 {
-		d.First = now
+	switch {
+	case d.Packets == 1 || d.First == flow.NoTime:
+		d.First, d.Last = now, now
+	case now == flow.NoTime:
+	default:
+		if now < d.Last { // the clock went back
+			d.First, d.rest.latest = min(d.First, now), max(d.rest.latest, d.Last)
+		}
+		d.Last = now
 	}
-	d.Last = now
 	d.Label, d.SrcPort = p.FlowLabel(), p.SrcPort()
 }
 
@@ -220,17 +229,31 @@ func (d *Direction) part(p *roce.Packet, op roce.Opcode) {
 
 // useful counts octets of the application that come for the first time.
 func (d *Direction) useful(octets uint32, now int64) {
-	if d.Payload == 0 {
+	if d.Payload == 0 || d.data[0] == flow.NoTime {
 		d.data[0] = now
 	}
 	if octets > 0 {
 		d.Payload += uint64(octets)
-		d.data[1] = now
+		if now != flow.NoTime {
+			d.data[1] = now
+		}
 	}
+}
+
+// End returns the latest time of a packet, ns: that of the last one, unless the clock went
+// back; flow.NoTime: none has one.
+func (d *Direction) End() int64 {
+	if d.rest.latest == 0 {
+		return d.Last
+	}
+	return max(d.Last, d.rest.latest)
 }
 
 // stall counts a pause before a packet that was to be expected sooner.
 func (d *Direction) stall(now, limit int64) {
+	if now == flow.NoTime || d.Last == flow.NoTime {
+		return
+	}
 	pause := now - d.Last
 	if pause > limit && d.Packets > 0 && (d.sending || d.answering || d.waiting != 0 && d.Peer() != nil) {
 		d.Stalls++

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math/bits"
 
+	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/wire/roce"
 )
@@ -43,7 +44,10 @@ func (d *Direction) request(p *roce.Packet, now int64, c *Config) (e Event, miss
 	if e == Duplicate || e == Recovered {
 		d.unwait(psn)
 	} else if p.AckReq() || isRead || op == roce.RCCompareSwap || op == roce.RCFetchAdd {
-		d.wait(psn, now)
+		// it waits for its acknowledgement
+		d.pending[d.pendingAt], d.sent[d.pendingAt] = psn, now
+		d.waiting |= 1 << d.pendingAt
+		d.pendingAt = (d.pendingAt + 1) % maxPending
 	}
 	if e != Duplicate {
 		d.size(p, op, psn, octets, reth.Length)
@@ -93,13 +97,6 @@ func (d *Direction) settleRead(psn uint32) {
 	}
 }
 
-// wait notes that a request waits for its acknowledgement.
-func (d *Direction) wait(psn uint32, now int64) {
-	d.pending[d.pendingAt], d.sent[d.pendingAt] = psn, now
-	d.waiting |= 1 << d.pendingAt
-	d.pendingAt = (d.pendingAt + 1) % maxPending
-}
-
 // unwait forgets the requests from a PSN on: an acknowledgement is ambiguous
 // among several sendings of one request (Karn's algorithm).
 func (d *Direction) unwait(psn uint32) {
@@ -123,7 +120,7 @@ func (d *Direction) forgetUntil(time int64) {
 func (d *Direction) acknowledged(psn uint32, now int64) {
 	for i := range d.waits() {
 		behind := ahead(psn, d.pending[i])
-		if behind == 0 && now >= d.sent[i] && !d.untimed {
+		if behind == 0 && now >= d.sent[i] && d.sent[i] != flow.NoTime && !d.untimed {
 			if d.RTT == nil {
 				d.RTT = newHistogram(uint64(now - d.sent[i]))
 			}

@@ -46,7 +46,7 @@ const (
 
 // Seen has the circumstances of a packet that its octets lack.
 type Seen struct {
-	Time  int64           // ns
+	Time  int64           // ns, or flow.NoTime
 	Point uint32          // where it passes; see Key
 	SrcQP uint32          // its source queue pair
 	From  flow.Provenance // how that is known; flow.None: it is not

@@ -215,7 +215,7 @@ void record(const char *call, sai_object_type_t type, sai_object_id_t id, uint32
 	fputc('\n', out);
 }
 
-/* What is wrong with attribute i of a call. */
+/* The fault of attribute i of a call. */
 static sai_status_t check(sai_object_type_t type, const sai_attribute_t *a, uint32_t i)
 {
 	const struct attribute *known = attribute_of(type, a->id);
@@ -235,7 +235,7 @@ static sai_status_t check(sai_object_type_t type, const sai_attribute_t *a, uint
 	return SAI_STATUS_SUCCESS;
 }
 
-/* What calls of an object answer that does not exist. */
+/* The answer to calls about an unknown object. */
 static sai_status_t missing(void)
 {
 	const char *text = profile("MISSING");

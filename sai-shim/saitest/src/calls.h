@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every method does, whatever the object: record the call, answer as the profile says, remember. */
+/* Common to the methods of all objects: record the call, answer by the profile, store. */
 #ifndef CALLS_H
 #define CALLS_H
 
@@ -9,7 +9,7 @@
 int calls_open(const sai_service_method_table_t *services);
 void calls_close(void);
 
-/* A value of the profile, NULL where it has none. */
+/* A value of the profile, or NULL. */
 const char *profile(const char *key);
 
 /* The version of the extension that the profile's EXTENSION has; 0: none. */
@@ -21,10 +21,10 @@ sai_status_t failing(const char *call, const char *object);
 /* Likewise for attribute i of a call: OBJECT.ATTRIBUTE. */
 sai_status_t failing_at(const char *call, sai_object_type_t type, sai_attr_id_t id, uint32_t i);
 
-/* The answer where FAIL says more or endless: BUFFER_OVERFLOW with a false count of a list; else the status. */
+/* The answer where FAIL is more or endless: BUFFER_OVERFLOW with a false count of a list; else the status. */
 sai_status_t false_count(sai_status_t status, uint32_t *count);
 
-/* The answer where FAIL says null: SUCCESS with no object; else the status. */
+/* The answer where FAIL is null: SUCCESS with a null object; else the status. */
 sai_status_t false_id(sai_status_t status, sai_object_id_t *id);
 
 /* Whether the profile's HIDE names the attribute. */
@@ -43,7 +43,7 @@ sai_status_t create_object(sai_object_type_t type, sai_object_id_t *id, uint32_t
 sai_status_t remove_object(sai_object_type_t type, sai_object_id_t id);
 sai_status_t set_object(sai_object_type_t type, sai_object_id_t id, const sai_attribute_t *a);
 sai_status_t get_object(sai_object_type_t type, sai_object_id_t id, uint32_t count, sai_attribute_t *list);
-/* Waits as STATS_DELAY says. */
+/* Waits for STATS_DELAY. */
 void stats_delay(void);
 
 /* Statistics of one object, without a line of the record. */

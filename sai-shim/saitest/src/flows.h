@@ -11,7 +11,7 @@ extern const sai_sluice_api_t sluice_api;
 void flows_notify(void *function);
 void flows_notify2(void *function);
 
-/* Flows of a queue are monitored from now on: raises events as the profile's EVENTS says. */
+/* Flows of a queue are monitored from now on: raises events by the profile's EVENTS. */
 void flows_monitor(sai_object_id_t switch_id, sai_object_id_t queue);
 
 /* Waits until all events were raised, and forgets all holds. */

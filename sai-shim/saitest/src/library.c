@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A SAI library for tests, whose ASIC is a list of objects. It writes each call
- * that goes well to a file, a line each, and is directed by the profile; the Go
- * package beside it says how.
+ * that goes well to a file, a line each, and is directed by the profile: see the Go package
+ * beside it.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static bool running;
 static uint32_t sequence;
 
 /*
- * Raises packets as PACKETS says, COUNT and SIZE: each has its number in front, in
+ * Raises packets by PACKETS, COUNT and SIZE: each has its number in front, in
  * network byte order, and then octets that count up from that.
  */
 static void *raise_packets(void *port)

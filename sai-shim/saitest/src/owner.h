@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A switch that another process serves: what is done to the objects outlives the processes that do it. */
+/* A switch that another process serves: its objects outlive the processes that change them. */
 #ifndef OWNER_H
 #define OWNER_H
 
@@ -9,8 +9,9 @@
 int owner_open(const char *file);
 void owner_close(void);
 
-/* Around each call: what other processes did is done here first; what this call does is in force whole, or not
- * at all where the process is killed.
+/*
+ * Around each call: changes by other processes are applied here first; this call takes effect as
+ * a whole, or not at all where the process is killed.
  */
 void owner_enter(void);
 void owner_leave(void);

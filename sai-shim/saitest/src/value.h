@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes: their names and types, as text, as copies, and what they refer to. */
+/* Attributes: their names and types, as text, as copies, and their references. */
 #ifndef VALUE_H
 #define VALUE_H
 

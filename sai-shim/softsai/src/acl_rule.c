@@ -14,7 +14,7 @@
 
 #define WHERE(member) offsetof(struct softsai_key, member), sizeof(((struct softsai_key *)0)->member)
 
-/* The place of a field in the key, and what a packet must have for it. */
+/* The place of a field in the key, and the kind of packet that has it. */
 static const struct match {
 	sai_attr_id_t id;
 	uint16_t at, size;
@@ -40,7 +40,7 @@ static const struct match {
 };
 
 /*
- * Asks for what a field needs of a packet. Ports and BTH are those of the packet itself
+ * Requires the kind of packet that has a field. Ports and BTH are those of the packet itself
  * unless SOFTSAI_TUNNEL is asked for: those of one inside it.
  */
 static void add_valid(struct acl_rule *r, uint8_t valid)

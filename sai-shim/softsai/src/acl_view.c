@@ -42,7 +42,7 @@ struct views {
 	bool used[SOFTSAI_VIEWS];
 };
 
-/* What a port shows, and not what this process knows: an earlier one may have written it. */
+/* The state as the port has it: an earlier process may have written it. */
 static void mark_view(struct object *port, void *arg)
 {
 	struct views *v = arg;
@@ -176,7 +176,7 @@ static int find_shape(const struct acl_table *t, const struct softsai_key *mask)
 	return unused;
 }
 
-/* Where a rule lies in the map of entries, and what lies there. */
+/* The place of a rule in the map of entries, and its entry. */
 struct place {
 	uint64_t digest;
 	struct softsai_cell cell;

@@ -19,7 +19,7 @@
 #include "bpf/softsai.h"
 #include "sai_abi.h"
 
-/* What an entry becomes in the data plane. */
+/* Form of an entry in the data plane. */
 struct acl_rule {
 	struct softsai_key mask, key;
 	struct softsai_entry entry;
@@ -43,8 +43,8 @@ struct acl_table {
 };
 
 /*
- * Puts a rule into a table, into *shape, or with *shape below 0 into the one of its mask;
- * says which. With adopted the map may have it already.
+ * Puts a rule into a table, into *shape, or with *shape below 0 into the one of its mask, which
+ * it returns. With adopted the map may have it already.
  */
 sai_status_t acl_insert(struct acl_table *t, const struct acl_rule *rule, int *shape, bool adopted);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The method tables. What has no method here answers as NULL does: not implemented. */
+/* The method tables. Without a method here an API answers as NULL does: not implemented. */
 #include "api.h"
 
 #include <pthread.h>

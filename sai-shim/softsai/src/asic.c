@@ -9,7 +9,7 @@
 
 #include "log.h"
 
-/* What no ASIC has. */
+/* Features that no ASIC has. */
 #define EXTENSION "extension,compute,rewrite,flows,hold"
 
 static struct {

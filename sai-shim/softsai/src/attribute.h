@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The forms of attributes: what a value consists of, and who may give it. */
+/* The forms of attributes: the parts of a value, and who may set it. */
 #ifndef SOFTSAI_ATTRIBUTE_H
 #define SOFTSAI_ATTRIBUTE_H
 

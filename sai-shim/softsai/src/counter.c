@@ -52,7 +52,7 @@ static sai_status_t clear_counter(uint32_t index)
 	return err ? SAI_STATUS_FAILURE : SAI_STATUS_SUCCESS;
 }
 
-/* CPUs count on while a counter is set, so what they counted stays, and a base is kept beside it. */
+/* CPUs count on while a counter is set, so their counts stay, and a base is kept beside them. */
 static sai_status_t counter_set(struct object *o, sai_attr_id_t id)
 {
 	sai_attribute_t base = { .id = id == SAI_ACL_COUNTER_ATTR_PACKETS ? ATTR_BASE_PACKETS : ATTR_BASE_BYTES };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* ACL counters: the sum of what each CPU counted. */
+/* ACL counters: the sum of the counts of each CPU. */
 #ifndef SOFTSAI_COUNTER_H
 #define SOFTSAI_COUNTER_H
 

@@ -15,7 +15,7 @@ int egress_attach(uint32_t ifindex);
 /* Detaches it, if it is there. */
 int egress_detach(uint32_t ifindex);
 
-/* Says that the ports have queues, and how many octets wait in one hold, before the first is attached; 0: no queues. */
+/* Sets that the ports have queues, and the octets of one hold, before the first is attached; 0: no queues. */
 void egress_queues(uint64_t hold_octets);
 
 /* The programs, if one was attached, or NULL; and whether the kernel takes the tracepoints. */

@@ -19,7 +19,7 @@ void flows_close(void);
 /* Sets the event function, sai_sluice_flow_event_notification_fn; NULL: events are dropped. */
 sai_status_t flows_notify(void *function);
 
-/* Sets what a flow is, and the seed of Stream IDs. */
+/* Sets the key of flows, and the seed of Stream IDs. */
 void flows_set_keys(bool five_tuple, uint32_t stream_seed);
 
 #endif

@@ -70,7 +70,7 @@ static const struct attribute hash_attributes[] = {
 	{ SAI_HASH_ATTR_UDF_GROUP_LIST, LIST, sizeof(sai_object_id_t), CREATE | SET | REFERENCE, "udf-hash" },
 };
 
-/* What an object's lists ask for. */
+/* The fields in an object's lists. */
 struct wanted {
 	uint32_t fields; /* of the kernel */
 	uint32_t bth;	 /* of the packet's BTH, octets 4-7 */
@@ -190,8 +190,8 @@ sai_status_t hash_make_default(void)
 }
 
 /*
- * The object that a switch attribute names; without one the default, unless its
- * list is empty, or what the kernel had anyway: then the sysctls are the kernel's.
+ * The object that a switch attribute names; without one the default, unless its list is empty,
+ * or equal to the kernel's: then the sysctls stay as they are.
  */
 static const struct object *chosen(sai_attr_id_t id, bool or_default)
 {

@@ -18,26 +18,26 @@ extern const struct type hash_type;
 sai_status_t hash_make_default(void);
 sai_object_id_t hash_default(void);
 
-/* Says that a hash, or one of the switch's hash attributes, changed. */
+/* Notes that a hash, or one of the switch's hash attributes, changed. */
 void hash_change(void);
 
 /*
- * After a change, brings kernel and ports to what the switch's hash attributes say. What
- * the sysctls were before is kept in the switch's record, and comes back when no
- * attribute and no list says otherwise. *ports becomes true if the ports steer otherwise.
+ * After a change, brings kernel and ports to the switch's hash attributes. The former sysctls
+ * are kept in the switch's record, and come back when no attribute and no list differs from
+ * them. *ports becomes true if the ports steer otherwise.
  */
 sai_status_t hash_commit(bool *ports);
 
 /* Reports whether the hash is other than the kernel's own. */
 bool hash_managed(void);
 
-/* Puts the sysctls back to what they were. */
+/* Restores the former sysctls. */
 sai_status_t hash_reset(void);
 
 /* Fills in how the ports steer. */
 void hash_steering(struct softsai_port *port);
 
-/* The fields that a list can have, without those that are hidden. */
+/* The fields that a list can have, less the hidden ones. */
 uint32_t hash_fields(int32_t *fields, uint32_t room);
 
 #endif

@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-/* Hides the capabilities of a comma list (SLUICE_HIDE), and no others. */
+/* Hides the capabilities of a comma list (SLUICE_HIDE) only. */
 void hide(const char *list);
 
-/* Hides one more: this machine does not have it. */
+/* Hides one more, which this machine lacks. */
 void hide_also(const char *capability);
 
 /* Reports whether a capability is hidden; NULL never is. */

@@ -76,7 +76,7 @@ static uint32_t stage_of(const struct softsai_match *m)
 	return SOFTSAI_STAGE(m->kind, m->ifindex == 0);
 }
 
-/* Tells a port's line at which stages holds match. */
+/* Writes the stages at which holds match into a port's line. */
 static sai_status_t tell(uint32_t line)
 {
 	uint32_t stages = 0;
@@ -100,7 +100,7 @@ sai_status_t hold_extend(uint32_t first)
 	return status;
 }
 
-/* Counts a match at its stage, and tells the ports. */
+/* Counts a match at its stage, and notifies the ports. */
 static sai_status_t refer(const struct softsai_match *m, int by)
 {
 	uint32_t stage = stage_of(m), first = 0, end = slots_lines();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The holds: what each matches, until when, and which are there. All calls are for any
+ * The holds: the match and the end of each. All calls are for any
  * thread. The thread of holds ends them (hold_queue.h).
  */
 #ifndef SOFTSAI_HOLD_H
@@ -26,7 +26,10 @@ sai_status_t hold_get(uint32_t ifindex, const sai_sluice_match_t *match, sai_slu
 /* Has holds at any port match at the lines from first on, which are new. */
 sai_status_t hold_extend(uint32_t first);
 
-/* Ends all holds. What waits leaves at the rate of its next queue; with direct at once, and new packets may pass it. */
+/*
+ * Ends all holds. Waiting packets leave at the rate of their next queue; with direct at once,
+ * and new packets may pass it.
+ */
 void hold_end_all(bool direct);
 
 /* The record of a hold, NULL for a number that is not in use; limit is as above. */

@@ -29,29 +29,29 @@
 #define BATCH 32	   /* packets of a hold before others have their turn */
 #define IN_QUEUE 16384	   /* octets of a flow in its port's queue: more wait here, where a new hold stops them */
 #define RETRY (MS / 5)	   /* until a full queue is tried again */
-#define BURST (2 * MS)	   /* what a rate makes up for after the thread was late */
+#define BURST (2 * MS)	   /* time that a rate makes up for after the thread was late */
 #define LINGER (200 * MS)  /* a hold that is over is kept for, since it often comes again */
-#define MISSING (100 * MS) /* after which packets that did not arrive in a hold queue are lost */
+#define MISSING (100 * MS) /* after which packets missing in a hold queue are lost */
 #define TURN (5 * MS)	   /* of sending, after which threads of lower priority have theirs */
 #define PAUSE (MS / 20)
-#define ORDERLY (2000 * MS)  /* that hold_queues_close sends in order; then new packets may pass what waits */
+#define ORDERLY (2000 * MS)  /* that hold_queues_close sends in order; then new packets may pass waiting ones */
 #define PATIENCE (8000 * MS) /* of hold_queues_close in all */
 
 #define LOAD(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define STORE(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELEASE)
 
-/* What the thread knows of a hold's queue. */
+/* State of a hold's queue in the thread. */
 static struct place {
 	uint8_t *frame;	  /* that waits to be sent, with its head */
 	uint32_t length;  /* 0: none */
 	uint64_t rate;	  /* as the thread saw it last */
 	uint64_t next;	  /* when the rate lets the next one pass */
-	uint64_t over;	  /* since when nothing is left; 0: it is not over */
-	uint64_t missing; /* since when packets that were counted did not arrive */
+	uint64_t over;	  /* since when it is empty; 0: it is in force */
+	uint64_t missing; /* since when counted packets are missing */
 	int line;	  /* of the port that its packets leave by; -1: none was seen */
 } places[SOFTSAI_HOLDS];
 
-/* What ended holds have at a port. */
+/* State of ended holds at a port. */
 static struct ended {
 	uint64_t waiting; /* octets */
 	uint64_t looked;  /* when that was so */
@@ -67,7 +67,7 @@ static atomic_bool ending;
 static bool running;
 static bool lost; /* packets got lost in a hold queue: slots have octets there that never leave */
 
-/* A hold that has ended, and its neighbor did not say that there is room again. */
+/* A hold that ended without a resume of its neighbor. */
 static bool is_ended(const struct softsai_hold *h, uint64_t now)
 {
 	uint64_t until = LOAD(h->until);
@@ -136,7 +136,7 @@ static void look(int line, uint64_t now)
 /*
  * When a packet of an ended hold may leave. Holds that end together would overrun the queue that
  * they were for: they drain one after the other, at the rate at which that queue takes packets.
- * A class that PFC paused goes on at once: that is what a port does.
+ * A class that PFC paused goes on at once, as at a port.
  */
 static uint64_t paced(uint32_t number, uint64_t now)
 {
@@ -168,7 +168,7 @@ static bool crowded(const struct place *p)
 	if (number < 0)
 		return false;
 	line = slots_line_at(number);
-	if (!line->watch) /* as hold_queues_close does in the end: nothing is counted */
+	if (!line->watch) /* as hold_queues_close does in the end, uncounted */
 		return false;
 	if (s && slots_queued(s) >= IN_QUEUE)
 		return true;
@@ -209,7 +209,7 @@ static uint64_t await(struct place *p, struct softsai_hold *h, uint64_t now)
 	return now;
 }
 
-/* Nothing waits: when the thread has to serve the hold again. */
+/* The queue is empty: when the thread has to serve the hold again. */
 static uint64_t idle(struct place *p, uint32_t number, uint64_t now, uint64_t until)
 {
 	p->missing = 0;
@@ -228,7 +228,7 @@ static uint64_t idle(struct place *p, uint32_t number, uint64_t now, uint64_t un
 	return UINT64_MAX;
 }
 
-/* What one hold lets pass now. Returns when it is to be served again; *more: packets may arrive before. */
+/* Octets that one hold lets pass now. Returns when it is to be served again; *more: packets may arrive before. */
 static uint64_t serve(uint32_t number, struct softsai_hold *h, uint64_t now, bool *more)
 {
 	uint64_t until = LOAD(h->until), rate = LOAD(h->rate);
@@ -334,7 +334,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* It works for ms without a break: what decides about holds goes before it. */
+/* It works for ms in one go: decisions about holds go before it. */
 static int below(int realtime)
 {
 	return realtime > 1 ? realtime - 1 : realtime;

@@ -4,7 +4,7 @@
  * them on by their port when the hold is over, or at its rate.
  *
  * The TAP lives as long as the process: when that dies the programs find it gone, and packets
- * go directly at once. What waited is lost, and counted by the next process.
+ * go directly at once. Waiting packets are lost, and counted by the next process.
  */
 #ifndef SOFTSAI_HOLD_QUEUE_H
 #define SOFTSAI_HOLD_QUEUE_H
@@ -16,11 +16,12 @@
 
 /*
  * Makes the TAP and opens the holds, at most this many at once; realtime: SCHED_FIFO priority of
- * the thread of events, below which its own has one; 0: none. SAI_STATUS_NOT_SUPPORTED: this machine cannot, and the log says why.
+ * the thread of events, below which its own has one; 0: none. SAI_STATUS_NOT_SUPPORTED: this
+ * machine cannot; the log has the reason.
  */
 sai_status_t hold_queues_open(uint32_t holds, int realtime);
 
-/* Ends all holds, sends what waits, and removes the TAP. */
+/* Ends all holds, sends waiting packets, and removes the TAP. */
 void hold_queues_close(void);
 
 #endif

@@ -37,7 +37,7 @@ static sai_status_t join(uint32_t ifindex)
 	return queue_join(ifindex);
 }
 
-/* Makes the objects of what joined, and has it watched and held. */
+/* Makes the objects of joined netdevs, and has them watched and held. */
 static sai_status_t make(void)
 {
 	uint32_t lines = slots_lines();

@@ -7,7 +7,7 @@
 static struct pool_state {
 	uint8_t *used; /* by number */
 	uint32_t room;
-	uint32_t hint; /* none below is free */
+	uint32_t hint; /* all below are taken */
 } pools[POOLS];
 
 sai_status_t index_store(struct object *o, uint32_t index)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The numbers by which the data plane's maps know objects. An object keeps its
- * number in its record, so the next process finds what is in the maps.
+ * number in its record, so the next process finds the contents of the maps.
  */
 #ifndef SOFTSAI_INDEX_H
 #define SOFTSAI_INDEX_H
@@ -10,7 +10,7 @@
 
 /* Attributes of the library's own, in records only. */
 #define ATTR_INDEX 0x7fff0000	     /* u32: table number, counter, policer, shape */
-#define ATTR_BASE_PACKETS 0x7fff0001 /* u64: what a counter had when it was set to 0 */
+#define ATTR_BASE_PACKETS 0x7fff0001 /* u64: value of a counter when it was set to 0 */
 #define ATTR_BASE_BYTES 0x7fff0002
 #define ATTR_SYSCTLS 0x7fff0003 /* s32 list: multipath settings as they were */
 

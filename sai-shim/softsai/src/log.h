@@ -8,7 +8,7 @@
 /* The same numbers as sai_log_level_t. */
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_NOTICE, LOG_WARNING, LOG_ERROR, LOG_CRITICAL };
 
-/* Messages below this level are not written; LOG_WARNING at first. */
+/* Messages below this level are dropped; LOG_WARNING at first. */
 void log_set_level(enum log_level level);
 
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -18,8 +18,8 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 
 /*
  * Messages of libbpf are kept, not written: many of its warnings are harmless.
- * log_libbpf installs that, log_libbpf_clear forgets them, and log_libbpf_reason returns
- * the line that says why a load failed: the verifier's last one, else the last warning,
+ * log_libbpf installs that, log_libbpf_clear forgets them, and log_libbpf_reason returns the
+ * line with the reason of a failed load: the verifier's last one, else the last warning,
  * else "".
  */
 void log_libbpf(void);

@@ -22,7 +22,7 @@ static const char *const sysctls[] = {
 #define SEED "ipv4/fib_multipath_hash_seed"
 
 /*
- * What is kept: the sysctls above before this switch changed them, or -1 for one that it
+ * Kept values: the sysctls above before this switch changed them, or -1 for one that it
  * left alone; then whether it changed the seed (1 or -1), and the seed, any 32 bits.
  * Earlier versions kept no seed.
  */
@@ -64,7 +64,7 @@ long multipath_kernel_fields(void)
 	return policy >= 0 && policy < POLICY_FIELDS ? by_policy[policy] : bits;
 }
 
-/* Sets a sysctl, or with value -1 puts back what it was. */
+/* Sets a sysctl, or with value -1 restores the former one. */
 static sai_status_t bring(size_t i, long value, int32_t before[KEPT])
 {
 	sai_status_t status = SAI_STATUS_SUCCESS;

@@ -2,8 +2,8 @@
 /*
  * The kernel's multipath hash: net.ipv4 and net.ipv6 fib_multipath_hash_policy
  * and fib_multipath_hash_fields of the network namespace, and net.ipv4
- * fib_multipath_hash_seed, which both families use. What they were before the first
- * change is kept in the switch's record.
+ * fib_multipath_hash_seed, which both families use. The values before the first change are kept
+ * in the switch's record.
  */
 #ifndef SOFTSAI_MULTIPATH_H
 #define SOFTSAI_MULTIPATH_H
@@ -15,7 +15,7 @@
 
 /*
  * Makes a family (0 IPv4, 1 IPv6) hash these fields, bits as in
- * fib_multipath_hash_fields; 0: what it hashed before.
+ * fib_multipath_hash_fields; 0: the former fields.
  */
 sai_status_t multipath_set(int family, uint32_t fields);
 
@@ -25,7 +25,7 @@ sai_status_t multipath_set(int family, uint32_t fields);
  */
 sai_status_t multipath_seed(uint32_t *seed);
 
-/* Sets the seed; 0: what it was before. */
+/* Sets the seed; 0: the former one. */
 sai_status_t multipath_set_seed(uint32_t seed);
 
 /* Puts both families and the seed back. */

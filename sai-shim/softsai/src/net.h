@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the kernel knows of netdevs, and its multipath settings; all of the
+ * The kernel's netdevs and multipath settings; all of the
  * calling thread's network namespace. All calls return 0 or -errno.
  */
 #ifndef SOFTSAI_NET_H
@@ -24,10 +24,10 @@ struct net_link {
 /* The netdev of a name, or with name NULL of an index. */
 int net_link(const char *name, uint32_t ifindex, struct net_link *link);
 
-/* Every netdev but loopback, by rising index; frees nothing: *links is the caller's. */
+/* Every netdev but loopback, by rising index; the caller frees *links. */
 int net_links(struct net_link **links, int *n);
 
-/* Speed in Mbit/s; 0 where the device does not say. */
+/* Speed in Mbit/s; 0: unknown. */
 uint32_t net_speed(const char *name);
 
 /* Reads or writes a number below /proc/sys/net. */

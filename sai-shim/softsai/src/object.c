@@ -231,7 +231,7 @@ struct object *object_adopt(const struct type *type, sai_object_id_t id)
 	return o;
 }
 
-/* Says which attribute of the list cannot be, and why. */
+/* Logs the attribute of the list that cannot be, with the reason. */
 static sai_status_t check(const struct type *type, uint32_t count, const sai_attribute_t *list)
 {
 	const struct attribute *a;
@@ -262,7 +262,7 @@ void object_commit_by(sai_status_t (*function)(void))
 	commit = function;
 }
 
-/* Publishes what handlers changed. */
+/* Publishes the changes of handlers. */
 static sai_status_t publish(void)
 {
 	return commit ? commit() : SAI_STATUS_SUCCESS;
@@ -298,7 +298,7 @@ sai_status_t object_create(const struct type *type, uint32_t count, const sai_at
 	o = new_object(type, object_id(type->type, number), count, list);
 	if (!o)
 		return SAI_STATUS_NO_MEMORY;
-	/* The record first: what the switch has, the next process must know of. */
+	/* The record first: the next process must know all that the switch has. */
 	status = object_save(o);
 	if (!status && type->create)
 		status = type->create(o, false);

@@ -42,8 +42,8 @@ void object_each(sai_object_type_t type, void (*call)(struct object *o, void *ar
 uint32_t object_count(sai_object_type_t type);
 
 /*
- * The calls of the API. Each one that changes an object ends with the commit: what fails
- * there is undone, and committed once more.
+ * The calls of the API. Each one that changes an object ends with the commit: a failed change
+ * is undone, and committed once more.
  */
 void object_commit_by(sai_status_t (*commit)(void));
 sai_status_t object_create(const struct type *type, uint32_t count, const sai_attribute_t *list, sai_object_id_t *made);
@@ -54,13 +54,13 @@ sai_status_t object_remove(const struct type *type, sai_object_id_t id);
 /* Makes a built-in object: with a given id, without a record and without a commit. */
 sai_status_t object_build(const struct type *type, sai_object_id_t id, uint32_t count, const sai_attribute_t *list);
 
-/* Forgets a built-in object to which no other refers, and its record. */
+/* Forgets an unreferenced built-in object, and its record. */
 void object_dissolve(sai_object_id_t id);
 
 /* The value stored, or NULL. */
 const sai_attribute_value_t *object_value(const struct object *o, sai_attr_id_t id);
 
-/* Stores what the library itself decided, without a call of the type's handler. */
+/* Stores a decision of the library itself, without a call of the type's handler. */
 sai_status_t object_store(struct object *o, const sai_attribute_t *attr);
 
 /* Writes the record of an object. */

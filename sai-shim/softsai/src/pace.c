@@ -17,7 +17,7 @@ void pace_measure(struct pace *p, uint64_t now, uint32_t octets)
 	p->since = now;
 }
 
-/* Octets a second that leave now; 0: no limit. */
+/* Octets a second that leave now; 0: unlimited. */
 static uint64_t limit(const struct pace *p, uint64_t now, uint64_t waiting)
 {
 	uint64_t least;

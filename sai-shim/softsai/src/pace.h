@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define PACE_SPAN 100000000ULL	 /* over which a rate is measured */
-#define PACE_STALE 500000000ULL	 /* after which one that was measured is of no use */
+#define PACE_STALE 500000000ULL	 /* after which a measured one is stale */
 #define PACE_DRAIN 1800000000ULL /* in which all leaves, at a higher rate if need be */
 #define PACE_BURST 2000000ULL	 /* that is made up for after a delay */
 
@@ -20,7 +20,7 @@ struct pace {
 	uint64_t since;	   /* when it began; 0: it has not */
 	uint64_t rate;	   /* octets a second, averaged over some spans; 0: unknown */
 	uint64_t asked;	   /* when pace_at was called last */
-	uint64_t deadline; /* of what leaves at this rate */
+	uint64_t deadline; /* of packets that leave at this rate */
 	uint64_t next;	   /* when the next packet may leave */
 };
 

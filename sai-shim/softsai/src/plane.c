@@ -123,7 +123,7 @@ struct head {
 	uint8_t rest[SOFTSAI_META_CHUNK - (2 + SOFTSAI_SEED_WORDS) * sizeof(uint64_t)];
 };
 
-/* Signs maps with this library's layout; what was taken over keeps its numbers of objects. */
+/* Signs maps with this library's layout; adopted maps keep their numbers of objects. */
 static int sign(bool adopted)
 {
 	struct head head = {};
@@ -166,7 +166,7 @@ static bool has_capability(int bit)
 	return set >> bit & 1;
 }
 
-/* Says what could not be done, to which netdev if not 0, and which capability is missing. */
+/* Logs the failed step, its netdev if not 0, and the missing capability. */
 static int explain(const char *what, uint32_t ifindex, int err)
 {
 	char name[64] = "", verb[128];

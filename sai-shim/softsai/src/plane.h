@@ -26,7 +26,7 @@ enum plane_map {
 	MAP_POLICERS,
 	MAP_META,
 	MAP_LOST,
-	MAP_ADOPTED, /* number of the maps above: what outlives the process */
+	MAP_ADOPTED, /* number of the maps above, which outlive the process */
 	MAP_CPU = MAP_ADOPTED,
 	MAP_PAUSE,
 	MAP_HOPS,
@@ -47,8 +47,7 @@ struct plane_options {
 /*
  * Loads the program and attaches it to every port. Where a netdev has it already,
  * its maps are taken over, and the program is replaced without a packet lost;
- * *adopted says so. It is detached from former ports. Writes to
- * the log what is missing.
+ * *adopted is true then. It is detached from former ports. Logs missing features.
  */
 int plane_open(const struct plane_options *options, bool *adopted);
 

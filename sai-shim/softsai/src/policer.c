@@ -13,7 +13,7 @@
 #define GUARD 0 /* index of the policer before the CPU */
 
 static struct {
-	uint64_t rate, burst;	 /* where no policer guards */
+	uint64_t rate, burst;	 /* where a policer is missing */
 	sai_object_id_t policer; /* SAI_NULL_OBJECT_ID: none */
 } guard;
 
@@ -127,7 +127,7 @@ static sai_status_t policer_create(struct object *o, bool adopted)
 	return write_policer(index_of(o), &p);
 }
 
-/* Buckets and counts stay; what the bucket holds above its new size is lost. */
+/* Buckets and counts stay; octets above the new size of the bucket are lost. */
 static sai_status_t change(uint32_t index, const struct object *o)
 {
 	struct softsai_policer p;

@@ -10,7 +10,7 @@ extern const struct type policer_type;
 /* The index of a policer in its map. */
 uint32_t policer_index(const struct object *policer);
 
-/* Adds what a sai_packet_action_t does to enum softsai_action; false: it is not supported. */
+/* Adds the effect of a sai_packet_action_t to enum softsai_action; false: it is not supported. */
 bool packet_actions(int32_t action, uint32_t *actions);
 
 /* The bucket before the CPU, in packets, while no policer guards it. */

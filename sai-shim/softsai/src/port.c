@@ -337,7 +337,7 @@ static bool stat_of(const struct net_link *l, sai_stat_id_t id, uint64_t *value)
 	return false;
 }
 
-/* Copies that did not get to the CPU, for whatever reason. */
+/* Copies lost on the way to the CPU, for any reason. */
 static sai_status_t cpu_discards(uint64_t *sum)
 {
 	uint64_t *each = calloc(plane_cpus(), sizeof(*each));

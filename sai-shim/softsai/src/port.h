@@ -11,7 +11,7 @@ extern const struct type port_type;
 
 /*
  * Finds the netdevs of a list "NAME NAME:lane,lane …" (NULL: all but loopback);
- * the log says which is not there.
+ * the log names missing ones.
  */
 sai_status_t port_find(const char *list);
 
@@ -25,14 +25,14 @@ sai_status_t port_replace(const char *list);
 uint32_t *port_indexes(size_t *n);
 uint32_t *port_others(size_t *n);
 
-/* Makes the objects of ports that have none yet. */
+/* Makes the objects of new ports. */
 sai_status_t port_make(void);
 
-/* Says that a port's binding changed; reports whether one did since the last call. */
+/* Notes that a port's binding changed; reports whether one did since the last call. */
 void port_change(void);
 bool port_changed(void);
 
-/* Writes what each port does with a packet: its table's view, and how it steers. */
+/* Writes the treatment of packets by each port: its table's view, and how it steers. */
 sai_status_t port_publish(void);
 
 /* The ids of all ports, in the order of the profile. */
@@ -42,7 +42,7 @@ uint32_t port_count(void);
 /* Fills statistics; SAI_STATUS_NOT_SUPPORTED for one that a netdev has not. */
 sai_status_t port_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids, uint64_t *values);
 
-/* Forgets what port_find found. */
+/* Forgets the result of port_find. */
 void port_forget(void);
 
 #endif

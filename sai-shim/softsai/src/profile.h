@@ -15,7 +15,7 @@ struct profile {
 /* Whether a key has a value other than 0. */
 bool profile_is_set(const struct profile *p, const char *key);
 
-/* A number from min to max, or fallback where the key has none; false: the log says what is wrong. */
+/* A number from min to max, or fallback where the key has none; false: the log has the fault. */
 bool profile_number(const struct profile *p, const char *key, uint64_t min, uint64_t max, uint64_t fallback,
 		    uint64_t *value);
 

@@ -29,7 +29,7 @@ static struct nl_msg *message(int type, int flags, uint32_t ifindex, uint32_t pa
 	return msg;
 }
 
-/* The kind, and what the kind takes: plain octets, or one attribute nested. */
+/* The kind, and its data: plain octets, or one attribute nested. */
 static struct nl_msg *with(struct nl_msg *msg, const char *kind, int attribute, const void *options, int size)
 {
 	struct nlattr *nest = NULL;
@@ -105,7 +105,7 @@ static void set_rate(struct tc_ratespec *spec, uint64_t rate)
 	spec->linklayer = TC_LINKLAYER_ETHERNET;
 }
 
-/* What a class may send at once: a moment's worth, and two frames. */
+/* Burst of a class: a moment's worth, and two frames. */
 static uint64_t burst(uint64_t rate, uint32_t frame)
 {
 	return rate / (SECOND / BURST) + 2 * frame;
@@ -248,7 +248,7 @@ static void read_stats(struct nlmsghdr *h, void *arg)
 		.dropped = queue.drops,
 		.backlog = queue.backlog,
 	};
-	if (all[TCA_STATS_PKT64]) /* where 32 bits do not hold them */
+	if (all[TCA_STATS_PKT64]) /* beyond 32 bits */
 		s->packets = nla_get_u64(all[TCA_STATS_PKT64]);
 }
 
@@ -263,5 +263,5 @@ int qdisc_stats(uint32_t ifindex, uint32_t queue, struct qdisc_stats *stats)
 		return err;
 	err = rtnl_request(&t, message(RTM_GETTCLASS, RTNL_GET, ifindex, 0, SOFTSAI_CLASS(queue)));
 	rtnl_close(&t);
-	return err == -EINVAL ? -ENOENT : err; /* EINVAL: no such qdisc */
+	return err == -EINVAL ? -ENOENT : err; /* EINVAL: unknown qdisc */
 }

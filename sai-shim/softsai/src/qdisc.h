@@ -38,8 +38,8 @@ struct qdisc_stats {
 };
 
 /*
- * Makes the queues, or changes those that are there to what port says; what is
- * right stays as it is, with the packets in it. -EEXIST: the netdev has a root
+ * Makes the queues, or changes present ones to those of port; right ones stay as they are, with
+ * their packets. -EEXIST: the netdev has a root
  * qdisc of another owner, which stays. -ENOENT: the kernel has no HTB or bfifo.
  */
 int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port);
@@ -47,13 +47,13 @@ int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port);
 /* Whether the queues are there; -EEXIST as above. */
 int qdisc_find(uint32_t ifindex, bool *ours);
 
-/* Removes the queues and what is in them, if they are there. */
+/* Removes the queues with their packets, if they are there. */
 int qdisc_remove(uint32_t ifindex);
 
 /* Gives a netdev no queue at its root: packets go to it at once. */
 int qdisc_none(uint32_t ifindex);
 
-/* -ENOENT: the queue is not there. */
+/* -ENOENT: the queue is missing. */
 int qdisc_stats(uint32_t ifindex, uint32_t queue, struct qdisc_stats *stats);
 
 #endif

@@ -15,7 +15,7 @@
 #include "scheduler.h"
 #include "value.h"
 
-#define DEFAULT_RATE 12500000000ULL /* 100 Gbit/s, where a netdev does not say how fast it is */
+#define DEFAULT_RATE 12500000000ULL /* 100 Gbit/s, for a netdev of unknown speed */
 #define DEFAULT_LIMIT (1 << 20)
 #define OCTETS_PER_MBIT 125000ULL
 #define SHORTEST_FRAME 1518
@@ -200,7 +200,7 @@ void queue_leave(uint32_t ifindex)
 		object_dissolve(queue_id(ifindex, i));
 	q->left = true;
 	q->changed = false;
-	queue_release(&ifindex, 1); /* it is no port in any case */
+	queue_release(&ifindex, 1); /* it is another device than a port in any case */
 }
 
 /* Whether packets wait in the queues of a netdev. */
@@ -214,7 +214,7 @@ static bool waiting(uint32_t ifindex)
 	return false;
 }
 
-/* Waits for what is in the queues of netdevs to leave, up to a limit: senders may fill them on and on. */
+/* Waits until the queues of netdevs are empty, up to a limit: senders may fill them on and on. */
 static void drain(const uint32_t *ifindexes, size_t n)
 {
 	struct timespec step = { 0, 1000000 }, now;

@@ -29,7 +29,7 @@ struct queue_port {
 
 /*
  * Makes queues at the netdevs; queues that are there stay as they are until
- * queue_commit. A netdev that cannot have them has none, and the log says why. Where
+ * queue_commit. A netdev that cannot have them has none; the log has the reason. Where
  * none can, the capability "queues" is hidden.
  */
 void queue_open(const struct queue_options *options, const uint32_t *ifindexes, size_t n);
@@ -41,7 +41,7 @@ void queue_open(const struct queue_options *options, const uint32_t *ifindexes, 
 sai_status_t queue_join(uint32_t ifindex);
 void queue_leave(uint32_t ifindex);
 
-/* Says that queues of a port, or with 0 of all ports, are bound to other schedulers. */
+/* Notes that queues of a port, or with 0 of all ports, are bound to other schedulers. */
 void queue_change(uint32_t ifindex);
 
 /* Gives the queues of ports that changed the schedulers that they are bound to. */
@@ -49,7 +49,7 @@ sai_status_t queue_commit(void);
 
 /*
  * Takes queues off netdevs once they are empty; after two seconds with the packets in them.
- * SAI_STATUS_FAILURE: the log says why.
+ * SAI_STATUS_FAILURE: the log has the reason.
  */
 sai_status_t queue_release(const uint32_t *ifindexes, size_t n);
 

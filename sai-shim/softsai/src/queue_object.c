@@ -121,7 +121,7 @@ sai_status_t queue_make(void)
 	return status;
 }
 
-/* A statistic, and the attribute with what it was when it was cleared: 0 for none. */
+/* A statistic, and the attribute with its value when it was cleared: 0 for none. */
 static bool stat_of(const struct qdisc_stats *s, sai_stat_id_t id, uint64_t *value, sai_attr_id_t *base)
 {
 	switch (id) {
@@ -197,7 +197,7 @@ sai_status_t queue_stats(sai_object_id_t id, uint32_t n, const sai_stat_id_t *id
 	return status;
 }
 
-/* The kernel counts on; what it had is kept beside it. */
+/* The kernel counts on; its value is kept beside it. */
 sai_status_t queue_clear(sai_object_id_t id, uint32_t n, const sai_stat_id_t *ids)
 {
 	struct qdisc_stats s;

@@ -61,7 +61,7 @@ sai_status_t reader_add(struct reader *r, int map, ring_buffer_sample_fn deliver
 int thread_start(pthread_t *thread, void *(*start)(void *), void *arg, int realtime, const char *what)
 {
 	struct sched_param param = { .sched_priority = realtime };
-	char name[16]; /* what the kernel keeps of it */
+	char name[16]; /* part of it that the kernel keeps */
 	sigset_t all, signals;
 	int err;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread that delivers what BPF programs put into ring buffers. */
+/* A thread that delivers the contents of BPF programs' ring buffers. */
 #ifndef SOFTSAI_READER_H
 #define SOFTSAI_READER_H
 
@@ -13,7 +13,10 @@
 struct reader {
 	const char *what; /* that is read, for the log */
 	int realtime;	  /* SCHED_FIFO priority; 0: none */
-	/* Called after each round; returns when it is to be called again at the latest, in ns from now; -1: at no time. May be NULL. */
+	/*
+	 * Called after each round; returns when it is to be called again at the latest, in ns
+	 * from now; -1: at no time. May be NULL.
+	 */
 	int64_t (*tick)(void);
 	pthread_t thread;
 	struct ring_buffer *ring;
@@ -25,13 +28,13 @@ struct reader {
 sai_status_t reader_open(struct reader *r, int map, ring_buffer_sample_fn deliver);
 sai_status_t reader_add(struct reader *r, int map, ring_buffer_sample_fn deliver);
 
-/* Starts the thread, which calls without any lock held, and ends it. */
+/* Starts the thread, which calls with all locks free, and ends it. */
 sai_status_t reader_start(struct reader *r);
 void reader_stop(struct reader *r);
 
 /*
  * Starts a thread that gets no signals; with a priority that the process may not have, it
- * runs without, and the log says so. Returns 0 or an errno.
+ * runs without, and logs it. Returns 0 or an errno.
  */
 int thread_start(pthread_t *thread, void *(*run)(void *), void *arg, int realtime, const char *what);
 

@@ -5,7 +5,7 @@
 
 #include "type.h"
 
-/* Writes the record of an object, in place of the one that it has; the log says what is wrong. */
+/* Writes the record of an object, in place of the present one; the log has the fault. */
 sai_status_t record_write(const struct type *type, sai_object_id_t id, uint32_t count, const sai_attribute_t *list);
 
 /* Takes an attribute out of a record; the value becomes the callee's. */

@@ -44,7 +44,7 @@ sai_status_t restore_objects(void)
 		fail("cannot read the records of the earlier process: %s", strerror(-err));
 		return SAI_STATUS_FAILURE;
 	}
-	/* Records come in no order: references are counted when all objects are there. */
+	/* Records come in any order: references are counted when all objects are there. */
 	object_count_references();
 	for (size_t i = 0; (type = type_at(i)); i++)
 		if (!type->built_in)

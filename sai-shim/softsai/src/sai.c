@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a SAI library exports. */
+/* The exports of a SAI library. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static const char *get_value(const char *key)
 	return services.profile_get_value ? services.profile_get_value(0, key) : NULL;
 }
 
-/* SAI says that *variable NULL begins again; SONiC's syncd, that value NULL does, and gives no pair. */
+/* By SAI *variable NULL begins again; by SONiC's syncd value NULL does, and gives no pair. */
 static const char *next_key(bool restart)
 {
 	const char *key = NULL, *value = NULL;

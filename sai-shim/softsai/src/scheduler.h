@@ -11,7 +11,7 @@ extern const struct type scheduler_type;
 struct scheduling {
 	bool strict;
 	uint32_t weight;
-	uint64_t max_rate; /* octets a second; 0: no limit */
+	uint64_t max_rate; /* octets a second; 0: unlimited */
 };
 
 /* The values of a scheduler, or SAI's defaults with NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the head of a packet says of its session, read as the BPF programs read it. */
+/* The session in the head of a packet, read as the BPF programs read it. */
 #ifndef SOFTSAI_SESSION_H
 #define SOFTSAI_SESSION_H
 

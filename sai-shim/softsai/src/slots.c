@@ -30,7 +30,7 @@ static bool remembered;
 static uint32_t line_count;
 static uint64_t moved[SOFTSAI_LINES]; /* of each line when slots_reconcile last looked */
 static bool attached;
-/* Of what lines have: marks and stages come from several threads. */
+/* For lines: marks and stages come from several threads. */
 static pthread_mutex_t watching = PTHREAD_MUTEX_INITIALIZER;
 
 #define LOAD(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
@@ -212,7 +212,7 @@ sai_status_t slots_attach(void)
 	return status;
 }
 
-/* What waits in a port's queues is in no slot: the flows are counted behind it. */
+/* Packets that wait in a port's queues are in no slot: the flows are counted behind them. */
 static void begin(struct softsai_line *line)
 {
 	struct qdisc_stats stats;

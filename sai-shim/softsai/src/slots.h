@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Flows in queues: the maps of the egress programs, read and written in place. Reads are
- * for any thread, without a lock; what writes is for one thread at a time unless it says
- * otherwise.
+ * for any thread, without a lock; writes are for one thread at a time unless noted.
  */
 #ifndef SOFTSAI_SLOTS_H
 #define SOFTSAI_SLOTS_H
@@ -13,10 +12,13 @@
 #include "sai_abi.h"
 #include "sai_sluice_ext.h"
 
-/* Reads what an earlier process counted, before its programs are replaced. */
+/* Reads the counts of an earlier process, before its programs are replaced. */
 void slots_remember(const uint32_t *ifindexes, size_t n);
 
-/* Maps the maps, and describes the ports that have queues; SAI_STATUS_NOT_SUPPORTED: the kernel has no tracepoints for it. */
+/*
+ * Maps the maps, and describes the ports that have queues; SAI_STATUS_NOT_SUPPORTED: the kernel
+ * has no tracepoints for it.
+ */
 sai_status_t slots_open(void);
 
 /* Describes ports whose queues came since; those beyond SOFTSAI_LINES are left out. */
@@ -41,7 +43,7 @@ sai_status_t slots_attach(void);
 /* Marks of each flow in a queue, octets; high 0: none. */
 sai_status_t slots_set_marks(uint32_t ifindex, uint32_t queue, uint32_t high, uint32_t low);
 
-/* The stages at which holds match what leaves by a port. Beside slots_set_marks. */
+/* The stages at which holds match packets that leave by a port. Beside slots_set_marks. */
 sai_status_t slots_set_stages(uint32_t line, uint32_t stages);
 
 /* The slot of a flow, or NULL. */
@@ -55,13 +57,16 @@ uint64_t slots_octets(const struct softsai_slot *s);
 sai_status_t slots_get(uint32_t ifindex, uint32_t queue, uint64_t flow, sai_sluice_flow_t *state);
 sai_status_t slots_list(uint32_t ifindex, uint32_t queue, uint32_t *count, sai_sluice_flow_t *flows);
 
-/* The number of a slot; a slot by its number, or NULL. Octets that its flow has in a hold queue become fewer or more. */
+/*
+ * The number of a slot; a slot by its number, or NULL. Octets that its flow has in a hold queue
+ * become fewer or more.
+ */
 uint32_t slots_number(const struct softsai_slot *s);
 const struct softsai_slot *slots_at(uint32_t slot);
 void slots_leave_hold(uint32_t slot, uint32_t octets);
 void slots_enter_hold(uint32_t slot, uint32_t octets);
 
-/* Nothing is in a hold queue: forgets what slots say of it. */
+/* The hold queue is empty: clears its octets in slots. */
 void slots_empty_holds(void);
 
 /* Looks whether ports are empty whose queues have not moved since the last call although flows are in them. */

@@ -80,7 +80,7 @@ static sai_status_t switch_get(struct object *o, sai_attribute_t *attr)
 	case SAI_SWITCH_ATTR_NUMBER_OF_UNICAST_QUEUES:
 		attr->value.u32 = queue_count(0);
 		return SAI_STATUS_SUCCESS;
-	case SAI_SWITCH_ATTR_CPU_PORT: /* a port with no netdev */
+	case SAI_SWITCH_ATTR_CPU_PORT: /* a port that lacks a netdev */
 		attr->value.oid = object_id(SAI_OBJECT_TYPE_PORT, 0);
 		return SAI_STATUS_SUCCESS;
 	case SAI_SWITCH_ATTR_ACL_ENTRY_MAXIMUM_PRIORITY:
@@ -152,7 +152,7 @@ const struct type switch_type = {
 	.get = switch_get,
 };
 
-/* Ends what is done beside forwarding: what was held has left then. */
+/* Ends all work beside forwarding: held packets have left then. */
 static void stop(void)
 {
 	trap_stop();
@@ -264,8 +264,8 @@ static sai_status_t detach(void)
 }
 
 /*
- * Takes away what an earlier process left: program, maps, changed sysctls. One that made no
- * objects left only queues, which are taken over with what waits in them.
+ * Removes the remains of an earlier process: program, maps, changed sysctls. One without
+ * objects left only queues, which are taken over with their packets.
  */
 static sai_status_t wipe(const struct profile *profile, uint32_t count, const sai_attribute_t *list)
 {
@@ -275,7 +275,7 @@ static sai_status_t wipe(const struct profile *profile, uint32_t count, const sa
 
 	if (!status)
 		status = make_switch(count, list, &id);
-	/* Only the former sysctls are needed; errors of other records do not matter. */
+	/* Only the former sysctls are needed; errors of other records are harmless. */
 	if (!status && adopted && restore_objects() == SAI_STATUS_SUCCESS && object_made() == 0 && !hash_managed()) {
 		let_go();
 		return SAI_STATUS_SUCCESS;

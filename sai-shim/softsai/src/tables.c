@@ -32,7 +32,7 @@ static void fill_crc(uint32_t t[4][256], uint32_t polynomial)
 #define XRCETH 4
 #define CNP_RESERVED 16
 
-/* What follows the BTH of a connected service, by the low 5 bits of the opcode. */
+/* Headers after the BTH of a connected service, by the low 5 bits of the opcode. */
 static const uint8_t extended[32] = {
 	[0x03] = IMM,	      [0x05] = IMM,	   [0x06] = RETH, [0x09] = IMM,
 	[0x0a] = RETH,	      [0x0b] = RETH + IMM, [0x0c] = RETH, [0x0d] = AETH,
@@ -44,7 +44,7 @@ static const uint8_t extended[32] = {
 /* The operations that there are, as bits. */
 static const uint32_t rc_operations = 0x30dfffff;
 static const uint32_t uc_operations = 0x00000fff;
-static const uint32_t responses = 0x0007e000; /* what XRC sends without its XRCETH */
+static const uint32_t responses = 0x0007e000; /* opcodes of XRC without its XRCETH */
 
 void tables_fill(uint32_t crc[2][4][256], uint8_t bth_len[256])
 {

@@ -102,7 +102,7 @@ static int open_guard(struct tap *t)
 	}
 	t->guard_ifindex = request.ifr_ifindex;
 	t->guard = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
-	if (t->guard < 0) /* the process may not have so many */
+	if (t->guard < 0) /* more than the process may have */
 		t->guard = fd;
 	else
 		close(fd);

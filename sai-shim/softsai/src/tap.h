@@ -15,7 +15,8 @@ struct tap {
 	int sender;	 /* packet socket; a send never waits */
 	uint64_t cookie; /* of the socket */
 	/*
-	 * Another TAP, which no packet enters: it says that the process lives. When that is killed,
+	 * Another TAP, which no packet enters: it shows that the process lives. When that is
+	 * killed,
 	 * Linux closes the highest descriptor first, and this one is the highest; some sockets,
 	 * and hundreds of queues, take 100 ms to close.
 	 */
@@ -25,7 +26,7 @@ struct tap {
 
 /*
  * Makes a TAP with so many queues, each of so many packets; program is a socket filter that
- * chooses the queue. 0 or -errno; *what says what could not be done.
+ * chooses the queue. 0 or -errno; *what is the failed step.
  */
 int tap_open(struct tap *t, uint32_t count, uint32_t packets, int program, const char **what);
 

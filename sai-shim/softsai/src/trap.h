@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Packets to the CPU: traps, and the thread that hands what the ingress program
- * copied to the caller's packet event function. That function runs in this
+ * Packets to the CPU: traps, and the thread that hands copies of the ingress program to the
+ * caller's packet event function. That function runs in this
  * thread, without any lock held.
  */
 #ifndef SOFTSAI_TRAP_H

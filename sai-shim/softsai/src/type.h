@@ -15,7 +15,7 @@ struct object;
 
 /*
  * A type. Each handler may be NULL. Handlers change the state that belongs to the object;
- * what several objects decide together is published by the commit that follows them
+ * joint results of several objects are published by the commit after them
  * (commit.h). A handler that fails leaves everything as it was.
  */
 struct type {
@@ -25,13 +25,13 @@ struct type {
 	size_t count;
 	size_t room; /* octets of the type's own state in each object */
 	const char *capability;
-	bool built_in; /* the library makes these objects, not the caller */
+	bool built_in; /* the library makes these objects */
 
 	/* Takes a new object, or with adopted the one of an earlier process. */
 	sai_status_t (*create)(struct object *o, bool adopted);
 	/* Takes a changed attribute, which o already holds. */
 	sai_status_t (*set)(struct object *o, sai_attr_id_t id);
-	/* Fills what is not stored; SAI_STATUS_ITEM_NOT_FOUND: the stored value is right. */
+	/* Fills values that are not stored; SAI_STATUS_ITEM_NOT_FOUND: the stored value is right. */
 	sai_status_t (*get)(struct object *o, sai_attribute_t *attr);
 	sai_status_t (*remove)(struct object *o);
 };

@@ -17,7 +17,7 @@ static const struct attribute match_attributes[] = {
 	{ SAI_UDF_MATCH_ATTR_L4_DST_PORT_TYPE, FIELD, sizeof(uint16_t), CREATE, NULL },
 };
 
-/* What is narrower than RoCEv2 over either IP version is not there. */
+/* Matches are at least as wide as RoCEv2 over either IP version. */
 static sai_status_t match_create(struct object *o, bool adopted)
 {
 	(void)adopted;

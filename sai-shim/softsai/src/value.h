@@ -19,13 +19,13 @@ void value_free(const struct attribute *a, sai_attribute_value_t *v);
 /* Copies elements into a caller's list; too short: its count, and BUFFER_OVERFLOW. */
 sai_status_t value_fill(void *list, const void *elements, uint32_t count, size_t size);
 
-/* Fills what a caller reads; v NULL: never set, all zero. */
+/* Fills the value that a caller reads; v NULL: never set, all zero. */
 sai_status_t value_give(const struct attribute *a, sai_attribute_value_t *to, const sai_attribute_value_t *v);
 
-/* Octets written, or 0 where there is no room. */
+/* Octets written, or 0 where the room is too small. */
 size_t value_encode(const struct attribute *a, const sai_attribute_t *attr, uint8_t *to, size_t room);
 
-/* Octets of the first attribute, or 0 where there is none. */
+/* Octets of the first attribute, or 0 after the last. */
 size_t value_size(const uint8_t *from, size_t size);
 
 /*

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the ingress program costs a packet, by BPF_PROG_TEST_RUN, and how long it
- * takes to make ACL entries of flows: prints one JSON object. Usage: softsai-bench LIBRARY, in a network namespace of
+ * The cost of the ingress program for each packet, by BPF_PROG_TEST_RUN, and the time to make
+ * ACL entries of flows: prints one JSON object. Usage: softsai-bench LIBRARY, in a network
+ * namespace of
  * its own that has a netdev beside lo; programs a switch on all netdevs there,
  * and removes it.
  */
@@ -30,7 +31,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* An empty program: what a test run costs by itself. */
+/* An empty program: the cost of a test run by itself. */
 static int empty_program(void)
 {
 	struct bpf_insn insns[] = {
@@ -295,7 +296,7 @@ int main(int argc, char **argv)
 	       empty, unbound, compute, other, FLOWS, flows, made);
 	switches->remove_switch(sw);
 
-	/* Everything off the ports again: a cold switch without objects leaves no trace. */
+	/* Everything off the ports again, as a cold switch without objects leaves them. */
 	check(switches->create_switch(&sw, 1, &init), "create the switch");
 	check(switches->remove_switch(sw), "remove the switch");
 	return 0;

@@ -20,7 +20,7 @@ struct softsai_arrival {
 	__u32 first;			 /* host order: version, traffic class, flow label */
 	__u32 in_port;			 /* ifindex */
 	__u32 turn;
-	__u32 known; /* in an event; 0: the rest has no meaning */
+	__u32 known; /* in an event; 0: the rest is void */
 };
 
 #endif

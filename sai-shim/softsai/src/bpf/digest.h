@@ -12,7 +12,7 @@
 
 #include <linux/types.h>
 
-/* What the word of a key, of octets 8n to 8n+7, adds to the digest by word n of the seed. */
+/* The part of the word of a key, of octets 8n to 8n+7, in the digest by word n of the seed. */
 static inline __attribute__((always_inline)) __u64 softsai_digest(__u64 word, __u64 seed)
 {
 	return (__u64)(__u32)(word + seed) * (__u32)((word >> 32) + (seed >> 32));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
  * The egress pipeline of a port, on clsact before HTB sees the packet: cuts copies that a
- * mirror session makes short, chooses the queue, names the flow, and holds what is to wait.
+ * mirror session makes short, chooses the queue, names the flow, and holds packets that are to
+ * wait.
  * Beside it the tracepoints that count flows in queues.
  *
  * The queue is that of the traffic class which the ingress program left in tc_index, else
@@ -58,7 +59,7 @@ struct leaver {
 	bool released;
 };
 
-/* A packet that the thread of holds sent says what it was. */
+/* A packet of the thread of holds carries its former state. */
 static __always_inline bool from_hold_queue(struct __sk_buff *skb, struct leaver *l)
 {
 	__u32 mark = skb->mark;
@@ -108,7 +109,10 @@ static __always_inline struct softsai_slot *slot_of(struct __sk_buff *skb, const
 	return s;
 }
 
-/* Adds octets to those that the flow has in a hold queue, until the thread of holds subtracts them. Returns its slot. */
+/*
+ * Adds octets to those that the flow has in a hold queue, until the thread of holds subtracts
+ * them. Returns its slot.
+ */
 static __always_inline __u32 hold_octets(struct __sk_buff *skb, struct leaver *l, struct softsai_line *line,
 					 __u32 number, __u32 octets)
 {

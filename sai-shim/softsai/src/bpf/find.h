@@ -11,7 +11,7 @@
 /* The seed of digests; filled by the loader. */
 const volatile __u64 softsai_seed[SOFTSAI_SEED_WORDS];
 
-/* Word n of what an entry of the shape has as key if it matches. */
+/* Word n of the key of an entry of the shape that matches. */
 static __always_inline __u64 masked(const struct softsai_shape *s, const struct softsai_key *key, __u32 n)
 {
 	return ((const __u64 *)key)[n] & ((const __u64 *)&s->mask)[n];
@@ -44,7 +44,7 @@ static __always_inline struct softsai_entry *find_among(const struct softsai_sha
 }
 
 /*
- * Copies the entry of highest priority to best; says whether there is one. Shapes
+ * Copies the entry of highest priority to best; false: there is none. Shapes
  * are sorted by the highest priority that an entry of theirs has, so the search
  * ends where no better one can come.
  */

@@ -8,11 +8,11 @@
 
 #define FLOW_SEEDS 7
 
-const volatile __u64 softsai_flow_seed[FLOW_SEEDS]; /* secret: no sender can make flows that meet in one digest */
+const volatile __u64 softsai_flow_seed[FLOW_SEEDS]; /* secret, so that senders cannot make flows meet in one digest */
 
 __u32 softsai_five_tuple; /* SAI_SWITCH_ATTR_FLOW_KEY */
 
-/* The session's addresses, where they are not those of the outermost header. */
+/* The session's addresses, where they differ from those of the outermost header. */
 static __always_inline void flow_inside(struct __sk_buff *skb, struct packet *p, struct flow *f)
 {
 	__u32 source = p->session + (p->session_v6 ? offsetof(struct ipv6hdr, saddr) : offsetof(struct iphdr, saddr));
@@ -77,7 +77,7 @@ static __always_inline __u64 address_word(const struct in6_addr *a, int n)
 	return ((const __u64 *)a)[n];
 }
 
-/* Fills in f, which is ipv6 2 for what is not IP. */
+/* Fills in f, with ipv6 2 for packets other than IP. */
 static __always_inline void flow_of(struct __sk_buff *skb, struct flow *f)
 {
 	const __u32 want = sizeof(struct ethhdr) + sizeof(struct ipv6hdr) + sizeof(struct roce);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What the egress programs and the library share of flows in queues, and of holds:
- * the layout of the maps. Host order.
+ * The layout of the maps that the egress programs and the library share: flows in queues, and
+ * holds. Host order.
  */
 #ifndef SOFTSAI_BPF_FLOWS_H
 #define SOFTSAI_BPF_FLOWS_H
@@ -39,9 +39,9 @@ struct softsai_line {
 	__u32 started; /* 0: flows have slots from now on; the first packet sets it */
 	__u32 limit;   /* octets that each queue holds; 0: unknown */
 	struct softsai_marks marks[SOFTSAI_QUEUES];
-	__u64 since[SOFTSAI_QUEUES]; /* line.in when flows began to have slots: what waited then is in none */
+	__u64 since[SOFTSAI_QUEUES]; /* line.in when flows began to have slots: packets that waited then are in none */
 	/* Written under the lock of the port's qdisc. */
-	__u32 epoch;		   /* times that the port was empty: what a slot counted before is void */
+	__u32 epoch;		   /* times that the port was empty: earlier counts of a slot are void */
 	__u32 uneven;		   /* calls were missed, so that in and out of a queue may differ though it is empty */
 	__u32 requeues;		   /* packets that the netdev had refused and that came out again */
 	__u64 moved;		   /* packets in and out */
@@ -108,7 +108,7 @@ struct softsai_pause {
 #define SOFTSAI_STAGES 12
 #define SOFTSAI_STAGE(kind, any) (2 * (kind) + (any))
 
-/* What a hold matches. */
+/* Match of a hold. */
 struct softsai_match {
 	__u32 ifindex; /* 0: any port */
 	__u16 kind;    /* enum sai_sluice_match */
@@ -120,7 +120,7 @@ struct softsai_match {
 };
 
 /*
- * What a match leads to: the number of its hold, and the hold's generation, which changes before
+ * Target of a match: the number of its hold, and the hold's generation, which changes before
  * the number is another's. A program that found the number of a hold that was forgotten meanwhile
  * sees that by it.
  */

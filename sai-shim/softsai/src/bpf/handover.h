@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What the BPF programs on a packet's path hand over beside the packet. It is written down
- * here only.
+ * Data that the BPF programs on a packet's path hand over beside the packet. This is its only
+ * definition.
  *
  *   tc_index   ingress → egress; routing does not change it. In a hold's
  *              netdev: egress → steering program, the number of the hold.
@@ -25,7 +25,7 @@
 #define SOFTSAI_ARRIVAL_SHIFT 4
 #define SOFTSAI_ARRIVAL_MASK 0x7ffu
 
-/* cb: what __sk_buff calls cb, in sk_buff after the 8 octets that belong to qdiscs. */
+/* cb: as __sk_buff calls it, in sk_buff after the 8 octets that belong to qdiscs. */
 struct softsai_handed {
 	__u32 length; /* that qdiscs count; the kernel's */
 	__u32 kernel;

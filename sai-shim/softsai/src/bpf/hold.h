@@ -48,15 +48,15 @@ const volatile __u64 softsai_hold_packets; /* as many as fit into the TAP's ring
 __u32 softsai_stream_seed; /* of SAI_SWITCH_ATTR_STREAM_SEED, network order */
 __u64 softsai_hold_cookie; /* of the socket that the thread of holds sends by */
 
-/* What a packet is, as flows and holds see it. */
+/* A packet as flows and holds see it. */
 struct flow {
 	__u64 source[2], destination[2]; /* network order, of the outermost header; IPv4: the first 4 octets */
 	__u64 from[2], to[2];		 /* the same of the session, where it has others */
 	__u32 label;			 /* host order, as the rest */
 	__u32 ports;			 /* source << 16 | destination */
-	__u32 qp;			 /* DestQP; ~0: not RoCEv2 */
+	__u32 qp;			 /* DestQP; ~0: another packet than RoCEv2 */
 	__u8 ipv6, proto;
-	__u8 carries;		/* TCP or UDP, of which the ports are; 0: neither */
+	__u8 carries;		/* TCP or UDP, of which the ports are; 0: another protocol */
 	__u8 inside, inside_v6; /* the session's addresses are from and to; they are IPv6 */
 };
 
@@ -85,7 +85,7 @@ static __always_inline __u32 stream_id(const struct flow *f)
 /* Kinds, as enum sai_sluice_match has them. */
 enum { MATCH_STREAM, MATCH_LABEL, MATCH_PAIR, MATCH_SESSION, MATCH_TUPLE, MATCH_CLASS };
 
-/* Fills in what a hold of this kind would match the packet by; false: none can. */
+/* Fills in the match of a hold of this kind for the packet; false: none can. */
 static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 queue, struct softsai_match *m)
 {
 	m->kind = kind;
@@ -122,7 +122,10 @@ static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 que
 
 enum { HOLD_NOT, HOLD_COUNTS, HOLD_WAITS, HOLD_FULL };
 
-/* Whether a packet of so many octets waits for the hold of this generation, which counts it; HOLD_COUNTS: it does that only. */
+/*
+ * Whether a packet of so many octets waits for the hold of this generation, which counts it;
+ * HOLD_COUNTS: it does that only.
+ */
 static __always_inline __u32 held(struct softsai_hold *h, __u32 generation, __u32 length, __u32 packets)
 {
 	__u64 in = *(volatile __u64 *)&h->packets_in, out = *(volatile __u64 *)&h->packets_out;
@@ -149,7 +152,7 @@ static __always_inline __u32 held(struct softsai_hold *h, __u32 generation, __u3
 	__sync_fetch_and_add(&h->packets_in, packets);
 	if (*(volatile __u64 *)&h->generation == generation)
 		return HOLD_WAITS;
-	/* Forgotten meanwhile: who forgot it either saw what was counted here, and kept it, or the packet goes on. */
+	/* Forgotten meanwhile: who forgot it either saw the count of here, and kept it, or the packet goes on. */
 	__sync_fetch_and_sub(&h->packets_in, packets);
 	__sync_fetch_and_sub(&h->octets_in, length);
 	__sync_fetch_and_sub(&c->hold_queue_in, packets);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
  * The ingress pipeline of a port, on clsact in direct action: parse, look the
- * ACL up, act, choose the next hop. What it leaves alone, the kernel forwards.
+ * ACL up, act, choose the next hop. The kernel forwards all other packets.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -216,7 +216,7 @@ static __always_inline bool act(struct __sk_buff *skb, struct packet *p, struct 
 	}
 	if (actions & (SOFTSAI_COMPUTE | SOFTSAI_SET_LABEL))
 		write_label(skb, p, e);
-	if (actions & SOFTSAI_COPY) /* as it leaves: what is exported is what the next hop sees */
+	if (actions & SOFTSAI_COPY) /* as it leaves: exported as the next hop sees it */
 		copy(skb, e->trap, egress_of(skb, p, port, e));
 	if (actions & SOFTSAI_DROP)
 		return false;

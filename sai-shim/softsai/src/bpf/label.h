@@ -29,7 +29,7 @@ static __always_inline __u32 softsai_label(__u32 algorithm, __u32 src_qp, __u32 
 	if (algorithm & 1)
 		crc = ~crc;
 	crc &= 0xfffff;
-	return crc ? crc : 1; /* 0 would say "unlabelled" (RFC 6437) */
+	return crc ? crc : 1; /* 0 means "unlabelled" (RFC 6437) */
 }
 
 #endif

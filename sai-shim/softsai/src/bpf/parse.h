@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Finds the fields of an ACL key in a frame, and says whether it is RoCEv2. */
+/* Finds the fields of an ACL key in a frame, and whether it is RoCEv2. */
 #ifndef SOFTSAI_PARSE_H
 #define SOFTSAI_PARSE_H
 
@@ -41,7 +41,7 @@ struct packet {
 	__u32 next;    /* IPPROTO_IPIP or IPPROTO_IPV6: an IP packet begins at at, and ends at end at most */
 	__u32 at, end;
 	__u8 hop;      /* IPv6: has hop-by-hop options */
-	__u8 roce;     /* RoCEv2 with valid lengths, no fragment */
+	__u8 roce;     /* RoCEv2 with valid lengths, unfragmented */
 	__u8 cut;      /* a header is beyond data_end, and within the frame */
 	__u8 fragment; /* the first one of several */
 
@@ -51,7 +51,7 @@ struct packet {
 	__u16 final;	     /* offset of its final destination */
 	__u16 bth;	     /* offset of its BTH; 0: it has none */
 	__u8 session_v6;     /* its IP header is IPv6's */
-	__u8 session_proto;  /* TCP or UDP; 0: neither, or its ports are not in the packet */
+	__u8 session_proto;  /* TCP or UDP; 0: another protocol, or its ports are missing */
 };
 
 /*
@@ -121,7 +121,7 @@ static __always_inline void parse_bth(struct __sk_buff *skb, struct packet *p, _
 	}
 }
 
-/* Of TCP, UDP and ICMP what a key has: ports, or type and code. */
+/* The part of TCP, UDP and ICMP in a key: ports, or type and code. */
 union l4 {
 	struct udphdr ports; /* TCP begins alike */
 	struct {

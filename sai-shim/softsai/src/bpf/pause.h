@@ -15,7 +15,7 @@
 
 #define PFC_OPCODE 0x0101
 
-/* What follows the Ethernet header. */
+/* Contents after the Ethernet header. */
 struct pfc {
 	__be16 opcode;
 	__be16 enabled; /* classes, as bits */

@@ -13,8 +13,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are put togethe
 
 /*
  * Fills p as softsai_parse does, but for the session, and the port, where the packet is an untagged
- * frame of UDP or TCP directly after an IPv6 header, not of a datagram service of RoCEv2, and its headers
- * can be read; says whether it is. It saves the call: a return costs 5 ns where the
+ * frame of UDP or TCP directly after an IPv6 header, not of a datagram service of RoCEv2, and
+ * its headers can be read; false: it is another one. It saves the call: a return costs 5 ns
+ * where the
  * kernel guards it.
  *
  * The key is put together in words, as the search reads it. A load of octets that
@@ -26,7 +27,7 @@ static __always_inline bool parse_plain(struct __sk_buff *skb, struct packet *p)
 		struct ipv6hdr ip;
 		struct udphdr udp;
 		struct bth bth;
-		struct aeth aeth; /* or what follows */
+		struct aeth aeth; /* or the next header */
 	} *h = (void *)(long)skb->data + ETH_HLEN;
 	struct ethhdr *eth = (void *)(long)skb->data;
 	const __u32 udp = ETH_HLEN + sizeof(h->ip);

@@ -60,7 +60,7 @@ static __always_inline __u32 police_actions(__u32 index, __u32 octets)
 	return action;
 }
 
-/* Reports whether a policer that drops what is red lets the packet pass. */
+/* Reports whether a policer that drops red packets lets the packet pass. */
 static __always_inline bool police(__u32 index, __u32 octets)
 {
 	return !(police_actions(index, octets) & SOFTSAI_DROP);
@@ -74,7 +74,7 @@ static __always_inline void lose(__u32 reason)
 		++*n;
 }
 
-/* What a change of one word does to the device's checksum of the packet. */
+/* The change of the device's checksum of the packet by a change of one word. */
 static __always_inline __wsum csum_of_change(__u32 before, __u32 after)
 {
 	__u64 sum = (__u64)(__u32)~before + after;

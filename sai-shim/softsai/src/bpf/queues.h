@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What the programs and the library share: where queues are in the kernel. */
+/* The place of queues in the kernel, shared by the programs and the library. */
 #ifndef SOFTSAI_BPF_QUEUES_H
 #define SOFTSAI_BPF_QUEUES_H
 

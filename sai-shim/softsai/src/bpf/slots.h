@@ -98,7 +98,7 @@ static __always_inline struct softsai_counts *counts(void)
 	return bpf_map_lookup_elem(&soft_counts, &zero);
 }
 
-/* What is known of the flow's octets in the queue is over. */
+/* The known octets of the flow in the queue are void. */
 static __always_inline bool over(const struct softsai_slot *s, const struct softsai_line *line)
 {
 	return s->epoch != line->epoch + line->cleared || line->out[s->queue & (SOFTSAI_QUEUES - 1)] >= s->position;
@@ -233,7 +233,8 @@ static __always_inline __u64 room_left(const struct softsai_line *line, __u32 qu
 }
 
 /*
- * The mark that a flow has passed with these octets; MARK_NONE: none, or it was told. The high
+ * The mark that a flow has passed with these octets; MARK_NONE: none, or its event was sent.
+ * The high
  * mark comes down to the room that the queue has left (the dynamic threshold of Choudhury and
  * Hahne, 1998, alpha 1): a queue that fills raises the flows that fill it, before it drops.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What the BPF program and the library share: the layout of every map. Octet
+ * The layout of every map, shared by the BPF program and the library. Octet
  * order is the packet's unless a member says otherwise.
  */
 #ifndef SOFTSAI_BPF_H
@@ -11,7 +11,7 @@
 
 /*
  * The layout's version. Maps from SOFTSAI_LAYOUT_OLDEST on are adopted: up to the present one
- * members have their size and place, and what entries mean is written again from the records.
+ * members have their size and place, and the meaning of entries is written again from the records.
  * A change that breaks this raises both.
  */
 #define SOFTSAI_LAYOUT 3
@@ -42,7 +42,7 @@ enum softsai_valid {
 	SOFTSAI_TUNNEL = 1 << 7, /* ports and BTH are of a RoCEv2 packet inside an IPv6 one */
 };
 
-/* What an ACL can match. The key of an entry is these fields under its mask. */
+/* Matches of an ACL. The key of an entry is these fields under its mask. */
 struct softsai_key {
 	__u8 src[16]; /* IPv4: the first 4 octets */
 	__u8 dst[16]; /* as it arrives: under a segment routing header the active segment */
@@ -68,7 +68,7 @@ enum softsai_action {
 	SOFTSAI_COUNT = 1 << 0,
 	SOFTSAI_COMPUTE = 1 << 1,   /* compute the flow label and write it */
 	SOFTSAI_SET_LABEL = 1 << 2, /* write the label of the entry */
-	SOFTSAI_ZERO_ONLY = 1 << 3, /* COMPUTE: leave a label that is not 0 */
+	SOFTSAI_ZERO_ONLY = 1 << 3, /* COMPUTE: leave a label other than 0 */
 	SOFTSAI_POLICE = 1 << 4,
 	SOFTSAI_COPY = 1 << 5,
 	SOFTSAI_DROP = 1 << 6,
@@ -98,7 +98,7 @@ struct softsai_entry {
 	__u32 hop; /* REDIRECT: index of the next hop */
 } __attribute__((aligned(8)));
 
-/* An entry in the map, with the whole of what it matches. */
+/* An entry in the map, with its whole match. */
 struct softsai_cell {
 	__u64 id; /* of the shape */
 	struct softsai_key key;
@@ -110,8 +110,8 @@ struct softsai_shape {
 	struct softsai_key key; /* of the entry, where it is the only one of this shape */
 	struct softsai_entry entry;
 	__u32 single;	/* it is */
-	__u32 priority; /* no entry of this shape has a higher one */
-	__u64 id;	/* of the shape: no other of any table has it */
+	__u32 priority; /* highest of the entries of this shape */
+	__u64 id;	/* of the shape, unique among all tables */
 	__u64 digest;	/* of the id; with that of a key it is where a cell lies */
 };
 
@@ -125,7 +125,7 @@ struct softsai_view {
 	struct softsai_shape shape[SOFTSAI_SHAPES];
 };
 
-/* What of a RoCEv2 packet chooses the next hop. */
+/* The fields of a RoCEv2 packet that choose the next hop. */
 struct softsai_steer {
 	__u32 bth;   /* bits of the BTH's octets 4-7, host order; 0: the kernel chooses */
 	__u32 label; /* mask of the flow label, network order */
@@ -141,13 +141,13 @@ struct softsai_hop {
 
 /* A port, by ifindex. */
 struct softsai_port {
-	__u32 view; /* index + 1, or 0: no table bound */
+	__u32 view; /* index + 1, or 0: unbound */
 	struct softsai_steer steer4, steer6;
 };
 
 struct softsai_counter {
 	__u64 packets;
-	__u64 bytes; /* of the frame without FCS */
+	__u64 bytes; /* of the frame, less FCS */
 };
 
 /* A token bucket with three colors. An index of 0 is the one before the CPU. */
@@ -177,7 +177,7 @@ struct softsai_copy {
 	__u8 data[SOFTSAI_SNAP];
 };
 
-/* Why a copy did not reach the ring buffer. */
+/* Why a copy missed the ring buffer. */
 enum softsai_lost { SOFTSAI_LOST_POLICED, SOFTSAI_LOST_RING, SOFTSAI_LOST_REASONS };
 
 /* Metadata: attributes of every object, in chunks. Object 0 is the switch's own. */

@@ -40,7 +40,7 @@ static __always_inline bool is_link_local(const struct in6_addr *a)
 	return a->s6_addr[0] == 0xfe && (a->s6_addr[1] & 0xc0) == 0x80;
 }
 
-/* All that is forwarded plainly has its next hop from here: so samples can tell the port. */
+/* All that is forwarded plainly has its next hop from here: so samples can have the port. */
 const volatile __u32 softsai_asic;
 
 /* Whether ECMP goes by the destination queue pair, and so by a hash of the software switch. */
@@ -57,8 +57,8 @@ static __always_inline bool routes(const struct packet *p, const struct softsai_
 }
 
 /*
- * Looks up the route of a packet. Reports whether it is one that is plainly forwarded: what
- * the kernel handles otherwise has no next hop here.
+ * Looks up the route of a packet. Reports whether it is plainly forwarded: packets that the
+ * kernel handles otherwise have no next hop here.
  */
 static __always_inline bool route(struct __sk_buff *skb, struct packet *p, struct softsai_port *port,
 				  struct bpf_fib_lookup *fib)

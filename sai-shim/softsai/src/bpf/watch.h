@@ -3,8 +3,9 @@
  * The tracepoints of the ports' qdiscs, which count the octets of flows in queues. They see
  * every qdisc of the machine, so they are attached only while they are needed.
  *
- * A packet that HTB drops on the way in is not seen here; the egress program foresees it. One that the netdev refuses comes out
- * twice: the qdisc counts those. What a reset throws away never comes out: the next packet
+ * A packet that HTB drops on the way in is not seen here; the egress program foresees it. One
+ * that the netdev refuses comes out
+ * twice: the qdisc counts those. Packets that a reset discards never come out: the next packet
  * finds the port empty.
  */
 #ifndef SOFTSAI_WATCH_H
@@ -17,7 +18,7 @@
 
 #define CORE __attribute__((preserve_access_index))
 
-/* Of the kernel's, what is read here. */
+/* The members of the kernel's that are read here. */
 struct sk_buff {
 	struct sk_buff *next;
 	char cb[48]; /* struct softsai_handed */
@@ -103,8 +104,8 @@ static __always_inline void start(struct softsai_line *line, struct Qdisc *qdisc
 }
 
 /*
- * What calls that were missed took into the queue or out of it, so that the count is the
- * kernel's. Not while refused packets wait, which the kernel counts again.
+ * Octets that missed calls took into the queue or out of it, so that the count is the kernel's.
+ * Only while no refused packets wait, which the kernel counts again.
  */
 static __always_inline void mend(struct softsai_line *line, struct Qdisc *qdisc, __u32 queue)
 {
@@ -138,7 +139,7 @@ static __always_inline void tell(struct sk_buff *skb, struct softsai_slot *s, st
 	told(s, mark, now);
 }
 
-/* What the egress program handed over, without a call: a return costs 5 ns where the kernel guards it. */
+/* The data of the egress program, without a call: a return costs 5 ns where the kernel guards it. */
 static __always_inline struct softsai_handed handed(struct sk_buff *skb)
 {
 	const struct softsai_handed *h = (const void *)skb->cb;
@@ -219,8 +220,10 @@ static __always_inline void leave(struct sk_buff *skb, const struct softsai_hand
 	s->octets = s->octets < h->length || over(s, line) ? 0 : s->octets - h->length;
 	mark = passed(s, line, queue, s->octets + s->held, &now);
 	/*
-	 * The place of its arrival may be another flow's by now. So the high mark is repeated by packets that come
-	 * alone: two that leave and come at one rate would let those that leave always be first, and a flow that
+	 * The place of its arrival may be another flow's by now. So the high mark is repeated
+	 * by packets that come
+	 * alone: two that leave and come at one rate would let those that leave always be
+	 * first, and a flow that
 	 * comes by another port since would never be seen there.
 	 */
 	if (mark != MARK_NONE && !(mark == MARK_HIGH && s->above & SOFTSAI_ABOVE_HIGH))

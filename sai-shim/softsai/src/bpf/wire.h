@@ -26,7 +26,7 @@
 #define IP6_OFFSET 0xfff8  /* of frag_off: offset */
 #define IP6_MORE 1	   /* of frag_off: more fragments */
 
-/* A VLAN tag after its type: its second half is the type of what follows. */
+/* A VLAN tag after its type: its second half is the type of the next header. */
 struct vlan_tag {
 	__be16 tci;
 	__be16 type;

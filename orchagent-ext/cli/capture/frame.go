@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capture
+
+import (
+	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+
+	"sluice/orchagent-ext/cli/capture/savefile"
+	"sluice/orchagent-ext/flows/flow"
+)
+
+// Frame is one packet of a capture file. Data is valid until the next frame is
+// read.
+type Frame struct {
+	Number int // from 1, as Wireshark counts
+	// Data has the frame's octets as far as the capture has them, and is valid until the
+	// next one.
+	Data []byte
+	// Info has Length, octets on the wire, CaptureLength, and InterfaceIndex. Its time is
+	// not set.
+	Info gopacket.CaptureInfo
+	// Time is within 1677 to 2262; the zero value: the file has none for this packet
+	Time time.Time
+	// Link is the type of the first header.
+	Link    layers.LinkType
+	In, Out string // of a live frame: the port that it came in or left by
+
+	record []byte              // of the file, with Data in it
+	face   *savefile.Interface // of a pcapng file
+	sent   bool                // by the capturing machine, as the file says
+}
+
+// Nanos returns the time in ns since 1970, or [flow.NoTime].
+func (f *Frame) Nanos() int64 {
+	if f.Time.IsZero() {
+		return flow.NoTime
+	}
+	return f.Time.UnixNano()
+}
