@@ -17,6 +17,7 @@ type Call struct {
 	Name      string   // create, remove, set, get, list, ask, initialize, …
 	Object    string   // type of objects, such as acl_entry
 	ID        ObjectID // of the object; Null: it has none, or none yet
+	Beside    bool     // by a handle of [Library.Beside]: it is part of no step of the engine
 	Arguments []Argument
 }
 
@@ -67,8 +68,8 @@ type Created struct {
 	ID     ObjectID
 }
 
-// Watcher observes each call of the library. Calls of the extension's API come from any
-// goroutine, the others from that of the [Library].
+// Watcher observes each call of the library, in its turn. Calls of the extension's API come from any
+// goroutine, the others one by one from those of the handles.
 type Watcher interface {
 	// Calling runs before a call. Its token is passed to Called.
 	Calling(c *Call) (token int)
@@ -88,7 +89,7 @@ func (unwatched) Called(int, *Call, Status) {}
 
 // enter reports the begin of a call, whose arguments were gathered.
 func (l *Library) enter(call, object string, id ObjectID) {
-	l.call.Name, l.call.Object, l.call.ID = call, object, id
+	l.call.Name, l.call.Object, l.call.ID, l.call.Beside = call, object, id, l.beside
 	l.token = l.watcher.Calling(&l.call)
 }
 
@@ -108,6 +109,14 @@ func (l *Library) avoided(call, object string) error {
 	}
 	l.call.Arguments = l.call.Arguments[:0]
 	return e
+}
+
+// dropped drops the arguments of a call that has no turn by an error, which it returns.
+func (l *Library) dropped(err error) error {
+	if err != nil {
+		l.call.Arguments = l.call.Arguments[:0]
+	}
+	return err
 }
 
 // leave reports the library's answer.

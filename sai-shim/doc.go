@@ -9,8 +9,9 @@
 // are longer than the room that was tried, and remembers only which statistics of queues
 // the library has.
 //
-// A process has one library open at a time. A [Library] is for one goroutine, with
+// A process has one library open at a time. A [Library] is a handle of it for one goroutine, with
 // these exceptions: the reader of [Library.Packets] may be another, that of
 // [Library.ReadFlowEvents], too, and [Library.SetHold], [Library.GetHold],
-// [Library.GetFlow], [Library.GetFlows] and [Library.FlowStats] are for any.
+// [Library.GetFlow], [Library.GetFlows] and [Library.FlowStats] are for any. Other goroutines have
+// handles of their own ([Library.Beside]), whose calls take turns ([Turns]).
 package sai

@@ -123,6 +123,10 @@ var (
 // events wait; it is closed with the library, and the caller only polls it.
 func (l *Library) WatchFlows() (fd int, err error) {
 	var v C.int
+	if err := l.begin(); err != nil {
+		return -1, err
+	}
+	defer l.end()
 	l.enter("set", saiattr.Switch.Name+" flow events", l.Switch)
 	err = l.check(Status(C.shim_watch_flows(l.shim, &v)))
 	return int(v), err

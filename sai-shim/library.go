@@ -16,6 +16,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -48,14 +49,24 @@ func ParseObjectID(s string) (ObjectID, error) {
 	return Null, fmt.Errorf("%q is no object id: it is oid:0x and hexadecimal digits", s)
 }
 
-// Library is an open SAI library with its switch. [Open] makes one; the zero value is
-// unusable. The package comment has the calls that are safe for other goroutines.
+// Library is a handle of an open SAI library with its switch, for one goroutine. [Open] makes the
+// first, [Library.Beside] others; the zero value is unusable. The package comment has the calls that
+// are safe for other goroutines.
 type Library struct {
-	shim    *C.struct_shim
-	Switch  ObjectID // Null before CreateSwitch
-	call    Call     // the one that is being made, or gathered for
+	*library
+	turns  Turns
+	call   Call // the one that is being made, or gathered for
+	token  int  // of the call, by the watcher
+	turn   bool // the handle has one
+	beside bool // the handle is of Beside
+}
+
+// library is a loaded library, which handles share. Its fields are fixed once the switch was created,
+// but for those that are atomic and for noPackets, which the first handle has.
+type library struct {
+	shim    *C.struct_shim // nil: closed; read in a turn
+	Switch  ObjectID       // Null before CreateSwitch
 	watcher Watcher
-	token   int                      // of the call, by the watcher
 	mapped  map[*saiattr.Attr]uint32 // ids of the extension, by the profile
 	event   *os.File
 	packets []C.struct_shim_packet
@@ -70,10 +81,11 @@ type Library struct {
 	// end the process at some.
 	Avoid map[string]bool
 
-	queueStats []QueueStat          // that the library has, as far as is known
-	atOnce     map[saiattr.Kind]int // of how many objects one call reads statistics; 0: untried
-	extension  int                  // version, 0 for none
-	noPackets  error                // why the library takes no callback for packets; nil: it did
+	queueStats atomic.Pointer[[]QueueStat] // that the library has; nil: unknown yet
+	ports      bulk                        // statistics of ports
+	queues     bulk                        // of queues
+	extension  int                         // version, 0 for none
+	noPackets  error                       // why the library takes no callback for packets; nil: it did
 }
 
 // Keys of the profile that map the extension's attributes to a vendor's ids.
@@ -91,7 +103,7 @@ func Open(path string, profile map[string]string, w Watcher) (*Library, error) {
 	if w == nil {
 		w = unwatched{}
 	}
-	l := &Library{mapped: map[*saiattr.Attr]uint32{}, watcher: w, atOnce: map[saiattr.Kind]int{}}
+	l := &Library{library: &library{mapped: map[*saiattr.Attr]uint32{}, watcher: w}, turns: noTurns{}}
 	for key, a := range map[string]*saiattr.Attr{profileSetLabel: saiattr.ACLEntrySetLabel, profileComputeLabel: saiattr.ACLEntryCompute} {
 		if text, ok := profile[key]; ok {
 			v, err := strconv.ParseUint(text, 0, 32)
@@ -140,8 +152,13 @@ func Open(path string, profile map[string]string, w Watcher) (*Library, error) {
 func (l *Library) Version() uint64 { return uint64(C.shim_version(l.shim)) }
 
 // Close uninitializes and unloads the library, which keeps or drops the objects on the
-// switch. All other calls, [Library.Packets] included, must have returned.
+// switch. Calls that have no turn must have returned, such as [Library.Packets]; other handles
+// return [ErrClosed] from then on.
 func (l *Library) Close() error {
+	if err := l.begin(); err != nil {
+		return err
+	}
+	defer l.end()
 	err := l.event.Close()
 	l.enter("uninitialize", "api", Null)
 	C.shim_close(l.shim)
@@ -160,6 +177,10 @@ const Handshake = "get switch extension"
 // CreateSwitch initializes the switch, or, with initialize false, connects to
 // one that another process initialized.
 func (l *Library) CreateSwitch(initialize bool) error {
+	if err := l.begin(); err != nil {
+		return err
+	}
+	defer l.end()
 	init := saiattr.SwitchInit.Is(initialize)
 	l.gather(&init)
 	var id C.uint64_t
@@ -169,10 +190,14 @@ func (l *Library) CreateSwitch(initialize bool) error {
 	if err := l.checkAnswer(status, withoutID(status, l.call.ID)); err != nil {
 		return err
 	}
+	l.end()
 	l.Switch = ObjectID(id)
 	l.noPackets = l.watchPackets()
 	if l.NoExtension {
 		return nil
+	}
+	if err := l.begin(); err != nil {
+		return err
 	}
 	l.enter("get", saiattr.Switch.Name+" extension", l.Switch)
 	l.extension = int(C.shim_extension(l.shim))
@@ -190,7 +215,11 @@ func (l *Library) ReloadPorts(key, list string) error {
 	k, v := C.CString(key), C.CString(list)
 	defer C.free(unsafe.Pointer(k))
 	defer C.free(unsafe.Pointer(v))
-	if status := Status(C.shim_set_profile(l.shim, k, v)); status != 0 {
+	if err := l.begin(); err != nil {
+		return err
+	}
+	status := Status(C.shim_set_profile(l.shim, k, v))
+	if l.end(); status != 0 {
 		return fmt.Errorf("change %s of the SAI profile: %w", key, &Error{Status: status})
 	}
 	return l.Set(saiattr.Switch, l.Switch, saiattr.SwitchReloadPorts.Is(true))
@@ -198,6 +227,10 @@ func (l *Library) ReloadPorts(key, list string) error {
 
 // watchPackets gives the library the callback for packets to the CPU.
 func (l *Library) watchPackets() error {
+	if err := l.begin(); err != nil {
+		return err
+	}
+	defer l.end()
 	l.argue(saiattr.Value{Attr: saiattr.SwitchPackets})
 	l.enter("set", saiattr.Switch.Name, l.Switch)
 	return l.check(Status(C.shim_watch_packets(l.shim)))
@@ -216,6 +249,10 @@ func (l *Library) WatchesPackets() error {
 // RemoveSwitch removes the switch that CreateSwitch made: the library releases all
 // resources of it (sai_remove_switch_fn, saiswitch.h).
 func (l *Library) RemoveSwitch() error {
+	if err := l.begin(); err != nil {
+		return err
+	}
+	defer l.end()
 	l.enter("remove", saiattr.Switch.Name, l.Switch)
 	return l.check(Status(C.shim_remove_switch(l.shim)))
 }

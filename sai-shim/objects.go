@@ -17,6 +17,10 @@ import (
 // Create creates an object, which is in force at once. The error is an [*Error]; with one
 // the id is as the library left it, and names no object.
 func (l *Library) Create(k saiattr.Kind, values ...saiattr.Value) (ObjectID, error) {
+	if err := l.begin(); err != nil {
+		return Null, err
+	}
+	defer l.end()
 	for i := range values {
 		l.gather(&values[i])
 	}
@@ -39,6 +43,10 @@ func withoutID(status Status, id ObjectID) (detail string) {
 // Set sets an attribute of an object. The error is [ErrNotSupported] for an attribute
 // that the library lacks, or that it takes at creation only.
 func (l *Library) Set(k saiattr.Kind, id ObjectID, v saiattr.Value) error {
+	if err := l.begin(); err != nil {
+		return err
+	}
+	defer l.end()
 	l.gather(&v)
 	l.enter("set", k.Name, id)
 	return l.check(Status(C.shim_set(l.shim, C.int32_t(k.Number), C.uint64_t(id))))
@@ -47,6 +55,10 @@ func (l *Library) Set(k saiattr.Kind, id ObjectID, v saiattr.Value) error {
 // Remove removes an unused object; one in use is [ErrInUse] where the library checks
 // that, and one that is gone [ErrNotFound].
 func (l *Library) Remove(k saiattr.Kind, id ObjectID) error {
+	if err := l.begin(); err != nil {
+		return err
+	}
+	defer l.end()
 	l.enter("remove", k.Name, id)
 	return l.check(Status(C.shim_remove(l.shim, C.int32_t(k.Number), C.uint64_t(id))))
 }
@@ -67,6 +79,10 @@ func (l *Library) Read(k saiattr.Kind, id ObjectID, a *saiattr.Attr) (n uint64, 
 	if err := l.avoided("get", k.Name); err != nil {
 		return 0, false, err
 	}
+	if err := l.begin(); err != nil {
+		return 0, false, l.dropped(err)
+	}
+	defer l.end()
 	l.enter("get", k.Name, id)
 	status := Status(C.shim_get(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(a), &v))
 	n, on, readable := number(a.Form, &v)
@@ -141,8 +157,12 @@ func getList[T ~uint32 | ~uint64](l *Library, k saiattr.Kind, id ObjectID, a *sa
 	if err := l.avoided("get", k.Name); err != nil {
 		return nil, err
 	}
+	if err := l.begin(); err != nil {
+		return nil, l.dropped(err)
+	}
+	defer l.end()
 	l.enter("get", k.Name, id)
-	list, status, detail := grow(func(list []T, n *C.uint32_t) C.sai_status_t {
+	list, status, detail := grow(l, func(list []T, n *C.uint32_t) C.sai_status_t {
 		return C.shim_get_list(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(a), unsafe.Pointer(&list[0]), n)
 	})
 	read := &l.call.Arguments[0]
@@ -160,10 +180,11 @@ const (
 	maxGrowths = 4
 )
 
-// grow calls a function with room for more and more elements, until there is enough. detail
+// grow calls a function with room for more and more elements, each time in a turn of its own,
+// until there is enough. The caller has the first turn. detail
 // is why the answer is false, "" for a sound one: the library's count is beyond maxElements,
 // or grows with each call.
-func grow[T any](call func([]T, *C.uint32_t) C.sai_status_t) (list []T, status C.sai_status_t, detail string) {
+func grow[T any](l *Library, call func([]T, *C.uint32_t) C.sai_status_t) (list []T, status C.sai_status_t, detail string) {
 	room := firstRoom
 	for range maxGrowths {
 		list = make([]T, room)
@@ -179,6 +200,10 @@ func grow[T any](call func([]T, *C.uint32_t) C.sai_status_t) (list []T, status C
 			return nil, status, fmt.Sprintf("with %d elements, of at most %d", n, maxElements)
 		}
 		room = int(n)
+		l.end()
+		if err := l.begin(); err != nil {
+			return nil, status, fmt.Sprintf("and was not called again: %v", err)
+		}
 	}
 	return nil, status, fmt.Sprintf("with more elements at each of %d calls, %d at last", maxGrowths, room)
 }
@@ -191,6 +216,10 @@ func (l *Library) Exists(k saiattr.Kind, id ObjectID) bool {
 	if l.avoided("get", k.Name) != nil {
 		return true
 	}
+	if err := l.begin(); l.dropped(err) != nil {
+		return true
+	}
+	defer l.end()
 	l.enter("get", k.Name, id)
 	status := Status(C.shim_get(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(k.Always), &v))
 	l.leave(status)
@@ -203,8 +232,12 @@ func (l *Library) Objects(k saiattr.Kind) ([]ObjectID, error) {
 	if err := l.avoided("list", k.Name); err != nil {
 		return nil, err
 	}
+	if err := l.begin(); err != nil {
+		return nil, err
+	}
+	defer l.end()
 	l.enter("list", k.Name, Null)
-	ids, status, detail := grow(func(list []ObjectID, n *C.uint32_t) C.sai_status_t {
+	ids, status, detail := grow(l, func(list []ObjectID, n *C.uint32_t) C.sai_status_t {
 		return C.shim_objects(l.shim, C.int32_t(k.Number), (*C.uint64_t)(&list[0]), n)
 	})
 	// There are libraries that fill in the list, and leave its count as it is.
@@ -232,6 +265,10 @@ func (l *Library) capability(k saiattr.Kind, a *saiattr.Attr) (c C.sai_attr_capa
 	if l.avoided(Query, k.Name) != nil {
 		return c, false
 	}
+	if err := l.begin(); l.dropped(err) != nil {
+		return c, false
+	}
+	defer l.end()
 	l.enter(Query, k.Name, Null)
 	status := Status(C.shim_capability(l.shim, C.int32_t(k.Number), l.id(a), &c))
 	if status == 0 {
@@ -248,8 +285,12 @@ func (l *Library) Takes(k saiattr.Kind, a *saiattr.Attr, value string) (can, kno
 	if l.avoided(Query, k.Name+" values") != nil {
 		return false, false
 	}
+	if err := l.begin(); l.dropped(err) != nil {
+		return false, false
+	}
+	defer l.end()
 	l.enter(Query, k.Name+" values", Null)
-	values, status, _ := grow(func(list []int32, n *C.uint32_t) C.sai_status_t {
+	values, status, _ := grow(l, func(list []int32, n *C.uint32_t) C.sai_status_t {
 		return C.shim_enum_values(l.shim, C.int32_t(k.Number), l.id(a), (*C.int32_t)(&list[0]), n)
 	})
 	for _, n := range values {

@@ -23,8 +23,12 @@ func (l *Library) QoSMap(id ObjectID, toQueue bool) ([]QoSPair, error) {
 	if err := l.avoided("get", k.Name); err != nil {
 		return nil, err
 	}
+	if err := l.begin(); err != nil {
+		return nil, l.dropped(err)
+	}
+	defer l.end()
 	l.enter("get", k.Name, id)
-	list, status, detail := grow(func(list []C.sai_qos_map_t, n *C.uint32_t) C.sai_status_t {
+	list, status, detail := grow(l, func(list []C.sai_qos_map_t, n *C.uint32_t) C.sai_status_t {
 		return C.shim_get_list(l.shim, C.int32_t(k.Number), C.uint64_t(id), l.id(a), unsafe.Pointer(&list[0]), n)
 	})
 	pairs := make([]QoSPair, len(list))

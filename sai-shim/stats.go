@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"sluice/sai-shim/saiattr"
 )
@@ -39,11 +40,10 @@ var queueStats = []QueueStat{QueuePackets, QueueOctets, QueueDropped, QueueOccup
 // QueueStats reads statistics of a queue: those that the library has. It fails with
 // [ErrNotSupported] where the library lacks all.
 func (l *Library) QueueStats(queue ObjectID) (map[QueueStat]uint64, error) {
-	if l.queueStats == nil {
-		l.queueStats = queueStats
-	}
-	values, err := l.readQueue(queue, l.queueStats)
-	if !errors.Is(err, ErrNotSupported) || len(l.queueStats) == 0 {
+	known := l.knownQueueStats()
+	values, err := l.readQueue(queue, known)
+	if !errors.Is(err, ErrNotSupported) || len(known) == 0 {
+		l.queueStats.CompareAndSwap(nil, &known)
 		return values, err
 	}
 	// The library refuses the list for one that it lacks: which has it?
@@ -60,11 +60,19 @@ func (l *Library) QueueStats(queue ObjectID) (map[QueueStat]uint64, error) {
 		has = append(has, stat)
 		maps.Copy(values, one)
 	}
-	l.queueStats = has
+	l.queueStats.Store(&has)
 	if len(has) == 0 {
 		return nil, err
 	}
 	return values, nil
+}
+
+// knownQueueStats returns the statistics that the library has, as far as is known.
+func (l *Library) knownQueueStats() []QueueStat {
+	if known := l.queueStats.Load(); known != nil {
+		return *known
+	}
+	return queueStats
 }
 
 // readQueue reads statistics of a queue by one call, which fails as a whole for one that
@@ -85,16 +93,17 @@ func (l *Library) readQueue(queue ObjectID, stats []QueueStat) (map[QueueStat]ui
 func (l *Library) AllQueueStats(queues []ObjectID) (all []map[QueueStat]uint64, errs []error) {
 	all, errs = make([]map[QueueStat]uint64, len(queues)), make([]error, len(queues))
 	// which statistics the library has, one queue teaches
-	if len(queues) == 1 || len(l.queueStats) == 0 {
+	known := l.queueStats.Load()
+	if len(queues) == 1 || known == nil || len(*known) == 0 {
 		for i, queue := range queues {
 			all[i], errs[i] = l.QueueStats(queue)
 		}
 		return all, errs
 	}
-	values, errs := l.allStats(saiattr.Queue, queues, numbers(l.queueStats))
+	values, errs := l.allStats(saiattr.Queue, &l.queues, queues, numbers(*known))
 	for i, v := range values {
 		if errs[i] == nil {
-			all[i] = named(l.queueStats, v)
+			all[i] = named(*known, v)
 		}
 	}
 	return all, errs
@@ -138,7 +147,7 @@ func (l *Library) PortStats(port ObjectID) (PortStats, error) {
 // reason why port i has none.
 func (l *Library) AllPortStats(ports []ObjectID) (all []PortStats, errs []error) {
 	all = make([]PortStats, len(ports))
-	values, errs := l.allStats(saiattr.Port, ports, portStats)
+	values, errs := l.allStats(saiattr.Port, &l.ports, ports, portStats)
 	for i, v := range values {
 		if errs[i] == nil {
 			all[i] = PortStats{v[0], v[1], v[2], v[3]}
@@ -172,6 +181,10 @@ func (l *Library) stats(k saiattr.Kind, id ObjectID, ids ...C.uint32_t) ([]uint6
 	if err := l.avoided("get stats of", k.Name); err != nil {
 		return nil, err
 	}
+	if err := l.begin(); err != nil {
+		return nil, err
+	}
+	defer l.end()
 	l.enter("get stats of", k.Name, id)
 	return v, l.check(Status(C.shim_stats(l.shim, C.int32_t(k.Number), C.uint64_t(id), &ids[0], C.uint32_t(len(ids)), (*C.uint64_t)(&v[0]))))
 }
@@ -182,25 +195,30 @@ const (
 	mostAtOnce = 64 // where that went well
 )
 
+// bulk is what is known of the call for statistics of many objects of a kind: of how many one call
+// reads them; 0: it was not tried.
+type bulk struct{ atOnce atomic.Int32 }
+
 // PortsAtOnce returns of how many ports [Library.AllPortStats] reads the counters in one call;
 // 1 where the library has no such call, or one that does not work.
-func (l *Library) PortsAtOnce() int { return cmp.Or(l.atOnce[saiattr.Port], tryAtOnce) }
+func (l *Library) PortsAtOnce() int { return cmp.Or(int(l.ports.atOnce.Load()), tryAtOnce) }
 
 // QueuesAtOnce is [Library.PortsAtOnce] of queues. The two are learned apart, as
 // libraries have the bulk call for some types only.
-func (l *Library) QueuesAtOnce() int { return cmp.Or(l.atOnce[saiattr.Queue], tryAtOnce) }
+func (l *Library) QueuesAtOnce() int { return cmp.Or(int(l.queues.atOnce.Load()), tryAtOnce) }
 
 // allStats reads statistics of objects of a kind: values[i] are those of object i, errs[i] the
 // reason why it has none. Of what a call for many gave no numbers, each object is read by itself.
-func (l *Library) allStats(k saiattr.Kind, objects []ObjectID, stats []C.uint32_t) (values [][]uint64, errs []error) {
+func (l *Library) allStats(k saiattr.Kind, b *bulk, objects []ObjectID, stats []C.uint32_t) (values [][]uint64, errs []error) {
 	values, errs = make([][]uint64, len(objects)), make([]error, len(objects))
-	if len(objects) > 1 && l.atOnce[k] != 1 {
+	if known := b.atOnce.Load(); len(objects) > 1 && known != 1 {
 		read := l.bulkStats(k, objects, stats, values)
 		switch {
-		case read == 0, l.atOnce[k] == 0 && read < len(objects):
-			l.atOnce[k] = 1
+		case read < 0:
+		case read == 0, known == 0 && read < len(objects):
+			b.atOnce.Store(1)
 		default:
-			l.atOnce[k] = mostAtOnce
+			b.atOnce.Store(mostAtOnce)
 		}
 	}
 	for i := range values {
@@ -215,8 +233,8 @@ func (l *Library) allStats(k saiattr.Kind, objects []ObjectID, stats []C.uint32_
 // answer SUCCESS and write none.
 const unread = math.MaxUint64
 
-// bulkStats reads statistics of objects in one call, and returns of how many it did. It leaves
-// the values of the others nil.
+// bulkStats reads statistics of objects in one call, and returns of how many it did; -1: it had no
+// turn. It leaves the values of the others nil.
 func (l *Library) bulkStats(k saiattr.Kind, objects []ObjectID, stats []C.uint32_t, values [][]uint64) (read int) {
 	const call = "get stats of many"
 	if l.avoided(call, k.Name) != nil {
@@ -229,6 +247,10 @@ func (l *Library) bulkStats(k saiattr.Kind, objects []ObjectID, stats []C.uint32
 	for i := range statuses {
 		statuses[i] = C.SAI_STATUS_FAILURE
 	}
+	if l.begin() != nil { // each object by itself has the same error
+		return -1
+	}
+	defer l.end()
 	l.enter(call, k.Name, Null)
 	err := l.check(Status(C.shim_bulk_stats(l.shim, C.int32_t(k.Number), (*C.uint64_t)(&objects[0]), C.uint32_t(len(objects)),
 		&stats[0], C.uint32_t(len(stats)), &statuses[0], (*C.uint64_t)(&all[0]))))

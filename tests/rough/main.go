@@ -97,5 +97,9 @@ func (s *scenario) play(ctx context.Context, bin, out string, short bool) (r *re
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	return s.run(ctx, &stage{bin: bin, folder: folder, log: filepath.Join(out, s.name+".log"), short: short})
+	st := &stage{bin: bin, folder: folder, log: filepath.Join(out, s.name+".log"), short: short}
+	if r, err = s.run(ctx, st); r != nil {
+		r.turns(&st.turns)
+	}
+	return r, err
 }

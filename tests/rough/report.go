@@ -12,6 +12,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"sluice/tests/site"
 )
 
 // A report is build/rough/report.json.
@@ -40,7 +42,10 @@ type result struct {
 	Told          *float64 `json:"told,omitempty"`       // least rate that a sender which follows was advised ÷ its fair share
 	Got           *float64 `json:"got,omitempty"`        // least rate that one of them got ÷ its fair share
 	Refused       *int     `json:"refused,omitempty"`    // holds that the switch had no room for
-	Windows       int      `json:"windows,omitempty"`    // that were judged
+	Turns         *int     `json:"turns,omitempty"`      // at the switches: calls of the SAI library
+	TurnMaxMS     *float64 `json:"turn_max_ms,omitempty"`
+	TurnP999MS    *float64 `json:"turn_p999_ms,omitempty"`
+	Windows       int      `json:"windows,omitempty"` // that were judged
 	Seconds       float64  `json:"seconds"`
 	Bar           string   `json:"bar"`
 	OK            bool     `json:"ok"`
@@ -73,10 +78,23 @@ var (
 	noneRefused = bar{"refused = 0", func(r *result) bool { return r.Refused != nil && *r.Refused == 0 }}
 	toldFair    = bar{"told >= 0.8", func(r *result) bool { return r.Told != nil && *r.Told >= 0.8 }} // 5 Mbit/s less one, the unit of advice
 	gotFair     = bar{"got >= 0.9", func(r *result) bool { return r.Got != nil && *r.Got >= 0.9 }}
-	even        = bar{"worst_over_mean <= 1.05 * floor", func(r *result) bool {
+	shortTurns  = bar{"turn_max_ms <= 5", func(r *result) bool {
+		return r.Turns != nil && *r.Turns > 0 && *r.TurnMaxMS <= float64(turnBar.Milliseconds())
+	}}
+	even = bar{"worst_over_mean <= 1.05 * floor", func(r *result) bool {
 		return r.WorstOverMean != nil && r.Floor != nil && r.Windows > 0 && *r.WorstOverMean <= 1.05**r.Floor
 	}}
 )
+
+// turnBar is how long a turn at the software switch may last.
+const turnBar = 5 * time.Millisecond
+
+// turns adds the turns at the switches, with their bar.
+func (r *result) turns(t *site.Turns) {
+	longest, most := t.Max/1000, t.P999/1000
+	r.Turns, r.TurnMaxMS, r.TurnP999MS = &t.Number, &longest, &most
+	r.bars = append(r.bars, shortTurns)
+}
 
 // judge applies the bars, and returns the missed ones, "" where all hold.
 func (r *result) judge() string {
@@ -111,7 +129,7 @@ func (r *report) write(file string) error {
 // print writes a line for each scenario.
 func (r *report) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "scenario\tlost\treordered\ttoo long\tdrops\tafter\tvictims\tworst/mean\tfloor\tmoves\twaiting\trecovered ms\tseconds\tbars")
+	fmt.Fprintln(t, "scenario\tlost\treordered\ttoo long\tdrops\tafter\tvictims\tworst/mean\tfloor\tmoves\twaiting\trecovered ms\tturn ms\tp99.9\tseconds\tbars")
 	for _, s := range r.Scenarios {
 		verdict := "hold"
 		switch {
@@ -120,8 +138,8 @@ func (r *report) print(w io.Writer) {
 		case !s.OK:
 			verdict = "MISSED " + s.Bar
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%s\n", s.Name, text(s.Lost), text(s.Reordered), text(s.TooLong), text(s.Drops), text(s.DropsAfter), text(s.Victims),
-			text(s.WorstOverMean), text(s.Floor), text(s.Moves), text(s.Waiting), text(s.RecoveredMS), s.Seconds, verdict)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%s\n", s.Name, text(s.Lost), text(s.Reordered), text(s.TooLong), text(s.Drops), text(s.DropsAfter), text(s.Victims),
+			text(s.WorstOverMean), text(s.Floor), text(s.Moves), text(s.Waiting), text(s.RecoveredMS), text(s.TurnMaxMS), text(s.TurnP999MS), s.Seconds, verdict)
 	}
 	_ = t.Flush() // to a terminal, or a pipe that someone reads
 }

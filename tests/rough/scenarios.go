@@ -24,11 +24,13 @@ type stage struct {
 	folder string // for databases; it is removed
 	log    string // file of what sluiced writes
 	short  bool   // the short form is wanted
+
+	turns site.Turns // of all switches
 }
 
 // files are those of a switch of the stage.
 func (st *stage) files(name string) site.Files {
-	return site.Files{Programs: st.bin, Folder: filepath.Join(st.folder, name), Log: st.log}
+	return site.Files{Programs: st.bin, Folder: filepath.Join(st.folder, name), Log: st.log, Turns: &st.turns}
 }
 
 // scenarios are all, in the order in which they run.

@@ -71,11 +71,12 @@ func (s *Site) Held(ctx context.Context, by string) error {
 
 // Kill ends sluiced by a signal.
 func (s *Site) Kill(by unix.Signal) error {
+	turnsErr := s.readTurns()
 	s.Sluiced.Signal(by)
 	err := s.Sluiced.Wait()
 	s.Sluiced = nil
 	if by == unix.SIGKILL {
-		return nil
+		err = nil
 	}
-	return err
+	return errors.Join(err, turnsErr)
 }

@@ -38,6 +38,7 @@ type Site struct {
 	config *sonicdb.DB
 	redis  *privateredis.Server
 	log    string
+	turns  *Turns
 }
 
 // Files are where a site has its own.
@@ -45,12 +46,13 @@ type Files struct {
 	Programs string // folder of sluiced and libsoftsai.so
 	Folder   string // of the databases, for this site alone; it is made
 	Log      string // that sluiced appends to
+	Turns    *Turns // gets those of the site when its sluiced is ended; nil: they are not read
 }
 
 // Start starts databases with rows for the ports, by their roles, and sluiced in a switch's
 // namespace with pairs of the library's profile. Close it in the end, after an error, too.
 func Start(ctx context.Context, node *fabric.Node, f Files, roles map[*fabric.Interface]string, profile ...string) (*Site, error) {
-	s := &Site{log: f.Log}
+	s := &Site{log: f.Log, turns: f.Turns}
 	folder := f.Folder
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return s, err
@@ -185,7 +187,7 @@ func (s *Site) Close() error {
 		case <-s.Sluiced.Done():
 			errs = append(errs, fmt.Errorf("sluiced ended, see %s: %v", s.log, s.Sluiced.Wait()))
 		default:
-			errs = append(errs, s.Sluiced.Stop(Patience))
+			errs = append(errs, s.readTurns(), s.Sluiced.Stop(Patience))
 		}
 	}
 	for _, db := range []*sonicdb.DB{s.config, s.State, s.Counters} {

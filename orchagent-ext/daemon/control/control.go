@@ -66,7 +66,6 @@ type Control struct {
 	partial string
 	learner atomic.Pointer[flowcontrol.Task]
 	watcher atomic.Pointer[watch.Flows] // receives samples; nil: flows are not estimated
-	counted []ygot.GoStruct             // rows of counters as of the last Count
 	earlier totals                      // of the tasks that ended
 	trips   roundtrips.Times
 }
@@ -141,16 +140,17 @@ func (c *Control) Stop() {
 	c.learner.Store(nil)
 	c.watcher.Store(nil)
 	if c.running != nil {
-		c.running.end()
+		c.running.end(c.finish)
 		c.running = nil
-		if c.counted != nil {
-			c.earlier, c.counted = totalsOf(c.counted), nil
-		}
 	}
 }
 
 // Active reports whether flow control runs as configured.
-func (c *Control) Active() bool { return c.running != nil && c.err == nil }
+func (c *Control) Active() bool { return c.running != nil && c.err == nil && !c.starting() }
+
+// starting reports whether flow control has no configuration yet, since the neighbors of its ports
+// are being read.
+func (c *Control) starting() bool { return c.running != nil && c.running.config == nil && c.err == nil }
 
 // Changed returns the channel that is readable once neighbors have changed, and Reconcile is
 // due; nil while flow control does not run.

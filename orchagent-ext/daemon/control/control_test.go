@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -51,6 +52,16 @@ func TestStopEndsAllThatReconcileStarted(t *testing.T) {
 		c.Reconcile(ctx, g, Settings{Snapshot: s, Choices: chosen}, env)
 		if errors.Is(c.err, unix.EPERM) {
 			t.Skip("the sockets of notifications need CAP_NET_RAW: ", c.err)
+		}
+		if c.err != nil {
+			t.Fatal(c.err)
+		}
+		for deadline := time.After(time.Minute); !c.Active(); c.Reconcile(ctx, g, Settings{Snapshot: s, Choices: chosen}, env) {
+			select {
+			case <-c.Changed():
+			case <-deadline:
+				t.Fatalf("flow control does not run: %v", c.err)
+			}
 		}
 		if !c.Active() || c.Changed() == nil || c.learner.Load() == nil || library.set[503] == (marks{}) {
 			t.Fatalf("flow control does not run: %v, marks %v", c.err, library.set)

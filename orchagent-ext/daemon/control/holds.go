@@ -10,22 +10,16 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// Holds returns a function that asks the task for the holds of now, for a second at most; it is
-// for any goroutine. The function that this returns reports whether a hold may be of a flow: by
-// its Stream ID (0: it has none), its label, its addresses, or its class. Where the task gives no
-// answer the holds count that were known when Holds was called.
-func (c *Control) Holds() func() func(f engine.FlowEntry, stream uint16) bool {
-	r := c.running
-	if r == nil {
-		return func() func(engine.FlowEntry, uint16) bool {
-			return func(engine.FlowEntry, uint16) bool { return false }
-		}
+// Held asks the task for the holds of now, for a second at most: it is for any goroutine but the
+// loop's. The function that it returns reports whether a hold may be of a flow: by its Stream ID
+// (0: it has none), its label, its addresses, or its class. Where the task gives no answer the last
+// report counts.
+func (c *Control) Held() func(f engine.FlowEntry, stream uint16) bool {
+	var is *flowcontrol.Report
+	if t := c.learner.Load(); t != nil {
+		is = cmp.Or(t.Now(), t.Report())
 	}
-	last := r.report
-	return func() func(engine.FlowEntry, uint16) bool {
-		is := cmp.Or(r.Report(), last)
-		return func(f engine.FlowEntry, stream uint16) bool { return is != nil && holds(is, f, stream) }
-	}
+	return func(f engine.FlowEntry, stream uint16) bool { return is != nil && holds(is, f, stream) }
 }
 
 // holds reports whether one of the holds of a report may be of a flow.

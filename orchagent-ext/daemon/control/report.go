@@ -27,6 +27,9 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.S
 		return
 	}
 	r, state, reason := c.running, telemetry.Active, ""
+	if c.starting() {
+		state = telemetry.Off
+	}
 	if c.err != nil {
 		reason = task.FirstLine(c.err)
 		report.Warn("notifications: " + reason)
@@ -45,7 +48,8 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.S
 	if r == nil || r.config == nil {
 		return
 	}
-	report.Warn(warnings(s, r.config, r.neighbors.Ports())...)
+	known, _ := r.neighbors.Ports()
+	report.Warn(warnings(s, r.config, known)...)
 	report.Warn(r.Realtime(), c.partial, c.trips.Warning(s))
 	if c.trips.InUse > 0 {
 		report.Row.RttUs = telemetry.Small(int(c.trips.InUse.Microseconds()))
@@ -93,7 +97,7 @@ func (r *releasedLog) due(total uint64, now int64) (n uint64, due bool) {
 	return n, true
 }
 
-// Count reads the counters of the task, and returns the rows of SLUICE_NOTIFY_STATS.
+// Count reads the counters of the last report, and returns the rows of SLUICE_NOTIFY_STATS.
 func (c *Control) Count(e *status.Encoder) []ygot.GoStruct {
 	r := c.running
 	if r == nil {
@@ -105,15 +109,32 @@ func (c *Control) Count(e *status.Encoder) []ygot.GoStruct {
 	if n, due := r.released.due(r.report.Counters.Watchdog, r.report.At); due {
 		r.log.Warn("a neighbor held flows for too long without an end: they go on, and it is ignored about them", "times", n)
 	}
+	counted := r.rows(e.Fill)
+	c.earlier.add(counted)
+	return counted
+}
+
+// rows returns the rows of SLUICE_NOTIFY_STATS of this task, by its last report.
+func (r *running) rows(set fill) []ygot.GoStruct {
 	n := notifications{
 		report: r.report, bad: r.messages.Count, dropped: r.messages.Dropped, policed: r.messages.Policed, full: r.messages.Full(), solicited: r.neighbors.Solicited(),
 	}
 	if s, err := r.library.FlowStats(); err == nil { // else it does not count
 		n.unmonitored, n.queueFull, n.queueLost = s.Unmonitored, s.HoldQueueFull, s.HoldQueueLost
 	}
-	c.counted = n.rows(e.Fill)
-	c.earlier.add(c.counted)
-	return c.counted
+	return n.rows(set)
+}
+
+// finish adds the counters of a task that has ended to those of earlier tasks.
+func (c *Control) finish(r *running) {
+	if r.report = r.Report(); r.report == nil {
+		return // it failed at once
+	}
+	counted := r.rows(func(s ygot.GoStruct, leaf, value string) {
+		_ = rows.Set(s, leaf, value) // Count has logged an error of it
+	})
+	c.earlier.add(counted)
+	c.earlier = totalsOf(counted)
 }
 
 // DepthRows returns the rows of SLUICE_DEPTH_STATS.
@@ -129,12 +150,11 @@ func (c *Control) DepthRows() (all []ygot.GoStruct) {
 }
 
 // HoldRows returns the rows of SLUICE_HOLD.
-func (c *Control) HoldRows(now time.Time) []ygot.GoStruct {
+func (c *Control) HoldRows(now status.Instant) []ygot.GoStruct {
 	r := c.running
 	if r == nil || r.report == nil {
 		return nil
 	}
-	at := func(ns int64) time.Time { return now.Add(time.Duration(ns - r.report.At)) }
 	var all []ygot.GoStruct
 	for i := range r.report.Holds {
 		h := &r.report.Holds[i]
@@ -150,7 +170,7 @@ func (c *Control) HoldRows(now time.Time) []ygot.GoStruct {
 				did.add(r.library.GetHold(member, h.Match))
 			}
 		}
-		row := holdRow(h, port, at(h.Since), at(h.Until), did)
+		row := holdRow(h, port, now.Of(h.Since), now.Of(h.Until), did)
 		if r.config.Source != nil {
 			row.Method = telemetry.Text(string(engine.Source))
 		}
@@ -183,7 +203,7 @@ func (r *running) port(index uint32) *flowcontrol.Port {
 
 // FlowRows returns the rows of SLUICE_FLOW: those that are known, with the state of flows that
 // are congested or held, and rows of congested flows besides.
-func (c *Control) FlowRows(known []*telemetry.Flow, now time.Time) []ygot.GoStruct {
+func (c *Control) FlowRows(known []*telemetry.Flow, now status.Instant) []ygot.GoStruct {
 	all := make([]ygot.GoStruct, len(known))
 	for i, f := range known {
 		all[i] = f
@@ -196,7 +216,7 @@ func (c *Control) FlowRows(known []*telemetry.Flow, now time.Time) []ygot.GoStru
 	held := map[uint16]*string{} // since when, by Stream ID
 	for _, h := range r.report.Holds {
 		if !h.Ignored {
-			held[h.Stream] = telemetry.FineStamp(now.Add(time.Duration(h.Since - r.report.At)))
+			held[h.Stream] = telemetry.FineStamp(now.Of(h.Since))
 		}
 	}
 	for _, f := range known {
@@ -204,9 +224,9 @@ func (c *Control) FlowRows(known []*telemetry.Flow, now time.Time) []ygot.GoStru
 		if f.StreamId == nil {
 			continue
 		}
-		if since, ok := held[*f.StreamId]; ok {
+		if stamp, ok := held[*f.StreamId]; ok {
 			rows.SetEnum(&f.State, "held")
-			f.Since = since
+			f.Since = stamp
 		}
 	}
 	for i := range r.report.Flows {
@@ -221,7 +241,7 @@ func (c *Control) FlowRows(known []*telemetry.Flow, now time.Time) []ygot.GoStru
 			at[key] = row
 			all = append(all, row)
 		}
-		congested(f, now.Add(time.Duration(f.Since-r.report.At)), r.known(f.Flow), row)
+		congested(f, now.Of(f.Since), r.known(f.Flow), row)
 	}
 	return all
 }

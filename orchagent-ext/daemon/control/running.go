@@ -54,10 +54,6 @@ type naming struct {
 	set  bool
 }
 
-// neighborPatience is how long a configuration waits for the kernel's neighbors. Those that
-// the kernel learns later arrive by [Control.Changed].
-const neighborPatience = time.Second
-
 // marks are those of a queue, in octets. The zero value watches no flow there.
 type marks struct{ high, low uint32 }
 
@@ -102,10 +98,11 @@ func start(ctx context.Context, g task.Group, exact bool, env *Environment) (_ *
 }
 
 // end ends the task, which releases holds and cancels requests to neighbors, and removes the
-// marks of queues.
-func (r *running) end() {
+// marks of queues. It calls ended when the task has published its last report.
+func (r *running) end(ended func(*running)) {
 	r.cancel()
 	r.done.Wait()
+	ended(r)
 	for queue := range r.marks {
 		_ = r.library.SetQueueMarks(queue, 0, 0) // the queue may have gone
 	}
@@ -127,16 +124,20 @@ func (r *running) close() (err error) {
 }
 
 // configure gives the task the configuration, the neighbors and queues of now, and the round-trip
-// time to senders; 0: it is not known.
+// time to senders; 0: it is not known. The first configuration comes with neighbors: before these
+// were read the task stays idle. Those of ports that come later follow by [Control.Changed].
 func (r *running) configure(want Settings, sw Ports, trip time.Duration) error {
 	s := want.Snapshot
 	r.neighbors.SetPorts(watched(s))
-	r.neighbors.Await(neighborPatience)
+	known, current := r.neighbors.Ports()
+	if !current && r.config == nil {
+		return nil
+	}
 	c := want.config()
 	if c.Advice != nil {
 		c.Advice.Pace.RTT = trip
 	}
-	c.Ports = portsOf(s, r.neighbors.Ports(), sw.PortID)
+	c.Ports = portsOf(s, known, sw.PortID)
 	number(c.Ports)
 	queues, err := queuesOf(s, sw, c.Sends() && want.watches())
 	c.Queues = queues

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
@@ -156,10 +157,10 @@ func TestPFCMWithoutItsNeedsIsWarnedOf(t *testing.T) {
 
 // A flow with a row shows its state there; one without a row gets one.
 func TestCongestedAndHeldFlowsHaveRows(t *testing.T) {
-	now := time.Unix(1000, 0)
+	now := status.Instant{Wall: time.Unix(1000, 0), Monotonic: 5e9} // half a second after the report
 	src, dst := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
 	c := Control{running: &running{config: &flowcontrol.Config{}, report: &flowcontrol.Report{
-		At:    5e9,
+		At:    45e8,
 		Flows: []flowcontrol.CongestedFlow{{Port: "Ethernet4", Number: 3, In: "Ethernet0", Source: src, Destination: dst, DestQP: 17, Label: 9, Stream: 7, Octets: 150_000, Congested: true, Said: true, To: netip.MustParseAddr("fe80::1"), Since: 4e9}, {}},
 		Holds: []flowcontrol.Hold{{Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Index: 4, Queue: 3, Stream: 8, Since: 4e9, Until: 6e9}, {Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Stream: 9, Ignored: true}},
 	}}}

@@ -3,10 +3,9 @@
 package control
 
 import (
-	"reflect"
-
 	"github.com/openconfig/ygot/ygot"
 
+	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/db/telemetry"
 )
 
@@ -24,20 +23,11 @@ func totalsOf(rows []ygot.GoStruct) totals {
 	return t
 }
 
-// add adds the totals to the counters of rows. Times stay: they are those of the present task.
+// add adds the totals to the counters of rows.
 func (t totals) add(rows []ygot.GoStruct) {
 	for _, r := range rows {
-		row := r.(*telemetry.NotifyStats)
-		before := t[row.Message]
-		if before == nil {
-			continue
-		}
-		is, was := reflect.ValueOf(row).Elem(), reflect.ValueOf(before).Elem()
-		for i := range is.NumField() {
-			n, counter := is.Field(i).Interface().(*uint64)
-			if m, _ := was.Field(i).Interface().(*uint64); counter && n != nil && m != nil {
-				is.Field(i).Set(reflect.ValueOf(telemetry.Count(*n + *m)))
-			}
+		if before := t[r.(*telemetry.NotifyStats).Message]; before != nil {
+			status.AddCounters(r, before)
 		}
 	}
 }

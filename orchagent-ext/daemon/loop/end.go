@@ -15,7 +15,6 @@ import (
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/switch/engine"
-	"sluice/yang/rows"
 )
 
 // featureTime bounds the reading of the state of the feature.
@@ -30,15 +29,7 @@ func (o *orch) end(writing context.Context) error {
 	}
 	o.path.Stop()
 	if o.comesBack(writing) {
-		o.rows.Delete(telemetry.TableState, "global")
-		o.rows.Replace(telemetry.TableHold, nil) // what was held goes on
-		o.rows.Replace(telemetry.TableNextHop, nil)
-		o.rows.Replace(telemetry.TableHash, nil)
-		if o.mirrored {
-			errs = append(errs, o.rows.Flush(writing))
-		} else {
-			errs = append(errs, o.stateDB.Write(writing, sonicdb.Change{Row: rows.Row{Table: telemetry.TableState, Key: "global"}, Deleted: true}))
-		}
+		errs = append(errs, o.out.leave(writing))
 	} else {
 		errs = append(errs, o.takeOff(writing))
 	}
@@ -61,7 +52,7 @@ func (o *orch) comesBack(ctx context.Context) bool {
 	// as they are now: the loop may not have heard yet
 	all, err := o.configDB.Read(ctx, "FEATURE", "SLUICE")
 	if err != nil {
-		o.Log.Warn("objects are left on the switch: it is unknown whether the feature was disabled", "error", err)
+		o.conf.Log.Warn("objects are left on the switch: it is unknown whether the feature was disabled", "error", err)
 		return true
 	}
 	for _, r := range all {
@@ -78,7 +69,7 @@ func (o *orch) comesBack(ctx context.Context) bool {
 // STATE_DB and COUNTERS_DB. While an object may be on the switch its rows stay.
 func (o *orch) takeOff(ctx context.Context) error {
 	if o.sw == nil {
-		left, err := o.stateDB.Read(ctx, telemetry.TableObject)
+		left, err := o.out.stateDB.Read(ctx, telemetry.TableObject)
 		if err != nil {
 			return err
 		}
@@ -93,12 +84,10 @@ func (o *orch) takeOff(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		o.Log.Info("taken off the switch", "objects", outcome.Removed)
+		o.conf.Log.Info("taken off the switch", "objects", outcome.Removed)
 	}
 	o.ledger.EndCopy()
-	o.rows.Clear()
-	o.counters.Clear()
-	return errors.Join(o.rows.Flush(ctx), o.counters.Flush(ctx), o.warm.Forget(ctx))
+	return errors.Join(o.out.clear(ctx), o.warm.Forget(ctx))
 }
 
 // Remove removes all of Sluice's objects from the switch, and the rows of its models
@@ -116,7 +105,7 @@ func Remove(ctx context.Context, c Config) error {
 	if err := errors.Join(o.takeOff(ctx), o.closeSwitch()); err != nil {
 		return err
 	}
-	return errors.Join(deleteTables(ctx, o.stateDB), deleteTables(ctx, o.countersDB), o.desired.Remove())
+	return errors.Join(o.out.deleteTables(ctx), o.desired.Remove())
 }
 
 // openAsConfigured opens the switch by the rows that CONFIG_DB has now.
@@ -131,17 +120,4 @@ func (o *orch) openAsConfigured(ctx context.Context) error {
 	}
 	o.desired.Apply(ctx, b)
 	return o.openSwitch(ctx)
-}
-
-// deleteTables deletes the rows of Sluice's models from a database.
-func deleteTables(ctx context.Context, db *sonicdb.DB) error {
-	all, err := db.Read(ctx, rows.Tables(db.Name)...)
-	if err != nil {
-		return err
-	}
-	var gone []sonicdb.Change
-	for _, r := range all {
-		gone = append(gone, sonicdb.Change{Row: r, Deleted: true})
-	}
-	return db.Write(ctx, gone...)
 }

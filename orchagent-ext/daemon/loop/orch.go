@@ -20,17 +20,13 @@ import (
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/routes"
 	"sluice/orchagent-ext/daemon/statistics"
-	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/streamids"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
-	"sluice/orchagent-ext/db/telemetry"
-	"sluice/orchagent-ext/hold/watch"
 	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/host/files"
 	"sluice/orchagent-ext/switch/engine"
-	sai "sluice/sai-shim"
 )
 
 // Config of Run.
@@ -119,7 +115,7 @@ func run(ctx context.Context, c Config, f *task.Faults) error {
 				}
 			})
 		})
-		g.Go(func() error { return o.counters.Run(writing) })
+		g.Go(func() error { return o.out.counters.Run(writing) })
 		g.Go(func() error { return o.desired.Run(writing) })
 		g.Go(func() error { return o.statistics.Run(ctx) })
 		return o.loop(ctx, writing, g, batches)
@@ -132,44 +128,47 @@ func run(ctx context.Context, c Config, f *task.Faults) error {
 
 // open opens the databases. The caller closes them.
 func open(c Config) (o *orch, closed func(), err error) {
-	o = &orch{Config: c, output: output{encoder: status.Encoder{Log: c.Log}, started: c.Now()}}
+	o = &orch{conf: c, started: c.Now()}
+	var stateDB, countersDB *sonicdb.DB
 	var all []*sonicdb.DB
 	closed = func() {
 		for _, db := range all {
 			_ = db.Close() // nothing waits in it
 		}
 	}
-	for name, to := range map[string]**sonicdb.DB{"CONFIG_DB": &o.configDB, "STATE_DB": &o.stateDB, "COUNTERS_DB": &o.countersDB} {
+	for name, to := range map[string]**sonicdb.DB{"CONFIG_DB": &o.configDB, "STATE_DB": &stateDB, "COUNTERS_DB": &countersDB} {
 		if *to, err = sonicdb.Open(c.Databases, name, c.Log); err != nil {
 			closed()
 			return nil, nil, err
 		}
 		all = append(all, *to)
 	}
-	o.rows = sonicdb.NewMirror(o.stateDB, telemetry.TableState, telemetry.TableCapability, telemetry.TableConfigError, telemetry.TableObject, telemetry.TableFlow, telemetry.TableHold, telemetry.TableHost, telemetry.TablePlacementFabric, telemetry.TablePlacementGroup, telemetry.TablePlacementMember, telemetry.TableNextHop, telemetry.TableHash)
-	o.counters = sonicdb.NewMirror(o.countersDB, telemetry.TableStats, telemetry.TablePortStats, telemetry.TableQueueStats, telemetry.TableDepthStats, telemetry.TableIPFIXStats, telemetry.TableNotify)
-	o.statistics = statistics.New(o.counters, c.Log, c.Now)
-	o.warm.DB = o.stateDB
-	o.routes = routes.New(o.rows, &o.encoder)
-	o.ledger = memory.NewLedger(o.rows, c.StateFile, fmt.Sprintf("%s/%d", o.stateDB.Address, o.stateDB.ID), c.Log)
-	o.desired = desired.New(o.configDB, o.stateDB, c.StateFile, c.Log, c.Now)
+	o.out = publishTo(stateDB, countersDB, c.Log)
+	o.statistics = statistics.New(o.out.counters, c.Log, c.Now)
+	o.warm.DB = stateDB
+	o.routes = routes.New(o.out.state, &o.out.encoder)
+	o.ledger = memory.NewLedger(o.out.state, c.StateFile, fmt.Sprintf("%s/%d", stateDB.Address, stateDB.ID), c.Log)
+	o.desired = desired.New(o.configDB, stateDB, c.StateFile, c.Log, c.Now)
 	return o, closed, nil
 }
 
 // orch is the loop with its parts. Only its goroutine touches it.
 type orch struct {
-	Config
-	databases
-	output
-	failure
+	conf     Config
+	started  time.Time
+	configDB *sonicdb.DB
+	out      published
+	failed   failure
 	// The configuration: rows as they come, the snapshot in force, and its copy in a
 	// file.
 	desired *desired.State
 	warm    memory.WarmRestart
 	// The objects on the switch, by SAI or by rows. It outlives sw, and its rows outlive the
 	// process.
-	ledger  *memory.Ledger
-	sw      *opened         // nil: the switch is not open
+	ledger *memory.Ledger
+	sw     *opened // nil: the switch is not open
+	// flow control of the switch that was open before, whose counters go on; nil before the first
+	ended   *control.Control
 	entries entries.Entries // also while no switch is open
 	// Parts that are started, compared with the settings and stopped by act. Their zero
 	// value is a part that is off.
@@ -182,31 +181,6 @@ type orch struct {
 	faults *task.Faults
 }
 
-// databases are those of SONiC.
-type databases struct {
-	configDB, stateDB, countersDB *sonicdb.DB
-}
-
-// output is the rows that are published.
-type output struct {
-	rows     *sonicdb.Mirror // of STATE_DB
-	counters *sonicdb.Mirror // of COUNTERS_DB
-	encoder  status.Encoder
-	started  time.Time
-	mirrored bool // the mirror of STATE_DB runs
-	// ended is flow control of the switch that was open before, whose counters go on; nil: none was
-	ended *control.Control
-}
-
-// failure is why the switch is other than configured, and when to try again.
-type failure struct {
-	lastErr error // nil: the configuration is in force
-	errAt   time.Time
-	// retry is the pause before the next attempt, 0 while the configuration is in force.
-	retry    time.Duration
-	countErr error // of the last reading of counters
-}
-
 // snapshot returns the configuration in force; nil before CONFIG_DB was read.
 func (o *orch) snapshot() *config.Snapshot { return o.desired.Snapshot() }
 
@@ -216,8 +190,6 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 	defer ticker.Stop()
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
-	o.statistics.Lock() // but for while the loop waits
-	defer o.statistics.Unlock()
 	o.publish(writing)
 	for {
 		if ctx.Err() != nil { // before whatever else is due
@@ -233,20 +205,20 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 		}
 		placed := o.placement.Events()
 		act := func() {}
-		o.statistics.Unlock()
 		select {
 		case <-ctx.Done():
 		case <-neighbors:
-			act = func() { o.control(ctx, g) }
+			act = func() { o.neighborsChanged(ctx, writing, g) }
 		case <-placed.Hops:
 			act = o.placement.HopsChanged
 		case <-placed.Order:
 			act = o.placement.HopsChanged
 		case <-placed.Polls:
-			act = func() { o.placement.Poll(o.sw.askHeld(o.streams.ID)) }
+			act = func() { o.placement.Poll(holds{&o.sw.control, o.streams.ID}) }
 		case held := <-placed.Held:
 			act = func() { o.placement.Move(held) }
-		case act = <-o.placement.Calls():
+		case request := <-o.placement.Requests():
+			act = func() { o.placement.Serve(request) }
 		case b := <-batches:
 			act = func() { again.Reset(o.desired.Apply(writing, b)) }
 		case <-again.C:
@@ -255,7 +227,7 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 			act = func() {
 				if err := o.addFlows(f, news); err != nil {
 					o.note(err)
-					again.Reset(o.backoff())
+					again.Reset(o.failed.backoff())
 				}
 			}
 		case <-ticker.C:
@@ -265,7 +237,6 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 				}
 			}
 		}
-		o.statistics.Lock()
 		act()
 	}
 }
@@ -285,7 +256,7 @@ func (o *orch) act(ctx, writing context.Context, g task.Group) time.Duration {
 	o.giveStreamIDs(ctx, g)
 	o.share(ctx, g)
 	o.publish(writing)
-	return o.backoff()
+	return o.failed.backoff()
 }
 
 // look reads counters, and publishes. It reports whether the switch is to be brought to the
@@ -297,33 +268,15 @@ func (o *orch) look(ctx, writing context.Context, g task.Group) (drifted bool) {
 		o.control(ctx, g)
 		o.count()
 		o.share(ctx, g)
-		o.placement.Exchange(&o.encoder)
+		o.placement.Exchange(&o.out.encoder)
 		o.publishRoutes()
 	}
 	o.publish(writing)
 	return drifted
 }
 
-// note remembers a failure for STATE_DB and logs it, once where it stays.
-func (o *orch) note(err error) {
-	if err == nil {
-		o.lastErr, o.retry = nil, 0
-		return
-	}
-	if o.lastErr == nil || o.lastErr.Error() != err.Error() {
-		o.Log.Error("the switch is not as configured; trying again", "error", err)
-	}
-	o.lastErr, o.errAt = err, o.Now()
-}
-
-// backoff returns when to try again: in an hour, while all is well.
-func (o *orch) backoff() time.Duration {
-	if o.lastErr == nil {
-		return time.Hour
-	}
-	o.retry = min(max(2*o.retry, firstRetry), lastRetry)
-	return o.retry
-}
+// note remembers why the switch is other than configured; nil: it is as configured.
+func (o *orch) note(err error) { o.failed.note(err, o.conf.Now(), o.conf.Log) }
 
 // reconcile brings the switch to the configuration.
 func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
@@ -344,15 +297,11 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	if err := errors.Join(o.warm.Reached(writing, memory.WarmRestored), o.warm.Reached(writing, memory.WarmReplayed)); err != nil {
 		return err
 	}
-	// not before the ledger was read: a mirror deletes rows that were not set
-	if !o.mirrored {
-		o.mirrored = true
-		g.Go(func() error { return o.rows.Run(writing) })
-	}
+	o.out.mirror(writing, g)
 	if err := o.setPorts(writing); err != nil {
 		return err
 	}
-	o.statistics.Reconcile(o.sw, statistics.PortsOf(o.snapshot()))
+	o.statistics.Reconcile(o.sw.Counters(), statistics.PortsOf(o.snapshot()))
 	p := policy.Of(o.snapshot())
 	o.sw.pace = o.sw.control.Pace()
 	p.Depths.Interval = o.sw.pace
@@ -360,14 +309,14 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	outcome, err := o.sw.engine.Reconcile(p)
 	for _, n := range engine.Needs() {
 		if is, was := outcome.Choices[n], o.sw.outcome.Choices[n]; is.Method != was.Method || is.Reason != was.Reason {
-			o.Log.Info("method", "need", n, "method", is.Method, "reason", is.Reason)
+			o.conf.Log.Info("method", "need", n, "method", is.Method, "reason", is.Reason)
 		}
 	}
 	for _, problem := range outcome.Problems {
-		o.Log.Warn("done without", "object", problem)
+		o.conf.Log.Warn("done without", "object", problem)
 	}
 	if outcome.Created+outcome.Removed+outcome.Set > 0 {
-		o.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
+		o.conf.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
 	}
 	o.sw.outcome = outcome
 	if p.Export != nil {
@@ -377,13 +326,13 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	if err != nil {
 		return err
 	}
-	if err := o.entries.Fit(p.FlowCapacity, o.sw.engine, o.Now()); err != nil {
+	if err := o.entries.Fit(p.FlowCapacity, o.sw.engine, o.conf.Now()); err != nil {
 		return err
 	}
 	o.place(ctx, g)
 	o.sw.Expect(p, o.sw.outcome.Choices)
 	o.path.Reconcile(ctx, g, packetpath.SettingsOf(o.snapshot(), p, o.sw.outcome.Choices, o.sw.cpu), &packetpath.Environment{
-		Source: o.sw, Learned: o.sw.control.Learn, Watched: o.sw.control.Sample, Read: o.Files.Read, Log: o.Log, Now: o.Now,
+		Source: o.sw, Learned: o.sw.control.Learn, Watched: o.sw.control.Sample, Read: o.conf.Files.Read, Log: o.conf.Log, Now: o.conf.Now,
 	})
 	o.placement.Feed(o.path.Samples())
 	o.control(ctx, g)
@@ -400,8 +349,8 @@ func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) er
 	if !o.sw.outcome.Pins() {
 		return nil
 	}
-	err := o.entries.Add(news, o.sw.forEntries(), &o.placement, o.Now())
-	o.entries.LogRefused(o.Log, o.Now())
+	err := o.entries.Add(news, o.sw.forEntries(), &o.placement, o.conf.Now())
+	o.entries.LogRefused(o.conf.Log, o.conf.Now())
 	return err
 }
 
@@ -410,25 +359,27 @@ func (o *orch) control(ctx context.Context, g task.Group) {
 	if o.sw == nil || o.snapshot() == nil {
 		return
 	}
-	env := control.Environment{Ports: o.sw.Ports, Depths: o.sw.Depths, Log: o.Log}
-	if lib := o.sw.Library; lib != nil {
-		env.Library = lib
-		env.Depths = func(ctx context.Context, queues []sai.ObjectID) []watch.Depth {
-			return o.readDepths(ctx, lib, queues)
-		}
-	}
+	env := control.Environment{Library: o.sw.Library, Ports: o.sw.Ports, Depths: o.sw.Depths, Log: o.conf.Log}
 	sampling := cmp.Or(o.sw.SampleRate(), o.sw.outcome.Sampling)
-	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot(), Choices: o.sw.outcome.Choices, Sampling: sampling, Hosts: o.path.RoundTrips().Hosts, Now: o.Now()}, &env)
+	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot(), Choices: o.sw.outcome.Choices, Sampling: sampling, Hosts: o.path.RoundTrips().Hosts, Now: o.conf.Now()}, &env)
+}
+
+// neighborsChanged brings flow control to the neighbors of now. The first ones make it active.
+func (o *orch) neighborsChanged(ctx, writing context.Context, g task.Group) {
+	before := o.sw.control.Active()
+	if o.control(ctx, g); o.sw.control.Active() != before {
+		o.publish(writing)
+	}
 }
 
 // giveStreamIDs brings the Stream IDs to the configuration. Before the switch is open the
 // IDs of an earlier process are unknown.
 func (o *orch) giveStreamIDs(ctx context.Context, g task.Group) {
 	if o.sw != nil {
-		o.streams.Reconcile(ctx, g, streamids.SettingsOf(o.snapshot()), o.etcdAccess(), o.Log)
+		o.streams.Reconcile(ctx, g, streamids.SettingsOf(o.snapshot()), o.etcdAccess(), o.conf.Log)
 	}
 }
 
 func (o *orch) etcdAccess() *policy.EtcdAccess {
-	return &policy.EtcdAccess{Read: o.Files.Read, ReadPassword: o.Files.ReadPassword, Plaintext: o.EtcdPlaintext}
+	return &policy.EtcdAccess{Read: o.conf.Files.Read, ReadPassword: o.conf.Files.ReadPassword, Plaintext: o.conf.EtcdPlaintext}
 }

@@ -5,10 +5,10 @@ package loop
 import (
 	"context"
 
+	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/placement"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
-	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/switch/engine"
 )
@@ -28,27 +28,27 @@ func (o *orch) place(ctx context.Context, g task.Group) {
 	}
 	o.placement.Reconcile(ctx, g, want, &placement.Environment{
 		Engine: sw.engine, Rules: sw.Rules, Flows: &o.entries, Switch: sw.forEntries(), PortName: sw.PortName,
-		HeldPairs: func() placement.Ask {
-			return sw.askHeld(func(engine.FlowEntry) uint16 { return 0 })
-		},
-		PortStats: func(name string) *telemetry.PortStats { return sw.ReadPorts([]string{name})[0] },
-		Databases: o.Databases, CountersDB: o.countersDB, Log: o.Log, Now: o.Now,
+		Holds:     holds{&sw.control, func(engine.FlowEntry) uint16 { return 0 }},
+		PortStats: sw.PortStats,
+		Databases: o.conf.Databases, CountersDB: o.out.countersDB, Log: o.conf.Log, Now: o.conf.Now,
 	})
 }
 
 // share brings the sharing of loads to the configuration.
 func (o *orch) share(ctx context.Context, g task.Group) {
-	o.placement.Share(ctx, g, o.snapshot(), o.etcdAccess(), o.Log)
+	o.placement.Share(ctx, g, o.snapshot(), o.etcdAccess(), o.conf.Log)
 }
 
-// askHeld returns a function that asks which flows are held now. id returns a flow's Stream ID;
-// 0: it is to be left out.
-func (s *opened) askHeld(id func(engine.FlowEntry) uint16) placement.Ask {
-	ask := s.control.Holds()
-	return func() placer.Held {
-		held := ask()
-		return func(f engine.FlowEntry) bool { return held(f, id(f)) }
-	}
+// holds are those of flow control.
+type holds struct {
+	control *control.Control
+	id      func(engine.FlowEntry) uint16 // Stream ID of a flow; 0: it is to be left out
+}
+
+// Held implements [redirects.Holds].
+func (h holds) Held() placer.Held {
+	held := h.control.Held()
+	return func(f engine.FlowEntry) bool { return held(f, h.id(f)) }
 }
 
 // publishRoutes brings the rows of next hops and of the hash up to date.

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"math"
 
+	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/desired"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
-	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/yang/text"
@@ -21,10 +21,10 @@ import (
 // that leave the ledger whole.
 func (o *orch) publish(ctx context.Context) {
 	s := status.Report{State: telemetry.Starting, FlowLabel: telemetry.Inactive}
-	s.Row.Version, s.Row.Since, s.Row.FlowLabelMethod = &o.Version, telemetry.Stamp(o.started), telemetry.Text(string(engine.None))
+	s.Row.Version, s.Row.Since, s.Row.FlowLabelMethod = &o.conf.Version, telemetry.Stamp(o.started), telemetry.Text(string(engine.None))
 	s.Row.Objects, s.Row.Flows, s.Row.Holds, s.Row.ConfigErrors = telemetry.Small(0), telemetry.Small(0), telemetry.Small(0), telemetry.Small(0)
 	for _, name := range []string{"pfcm", "ppfc", "rate_advice", "placement"} {
-		o.encoder.Fill(&s.Row, name, telemetry.Off)
+		o.out.encoder.Fill(&s.Row, name, telemetry.Off)
 	}
 	switch {
 	case o.sw != nil:
@@ -35,27 +35,20 @@ func (o *orch) publish(ctx context.Context) {
 	if f := o.faults; f.Last != nil {
 		s.Row.LastFault, s.Row.LastFaultTime = telemetry.Text(task.FirstLine(f.Last)), telemetry.Stamp(f.At)
 	}
-	if o.lastErr != nil {
-		s.Row.LastError, s.Row.LastErrorTime = telemetry.Text(task.FirstLine(o.lastErr)), telemetry.Stamp(o.errAt)
+	if o.failed.err != nil {
+		s.Row.LastError, s.Row.LastErrorTime = telemetry.Text(task.FirstLine(o.failed.err)), telemetry.Stamp(o.failed.at)
 	}
 	if o.snapshot() != nil {
 		s.Row.ConfigErrors = telemetry.Small(len(o.snapshot().Rejections))
-		o.rows.Replace(telemetry.TableConfigError, o.encoder.Encode(o.desired.Rejections()...))
+		o.out.replaceState(telemetry.TableConfigError, o.desired.Rejections())
 	}
 	if o.sw != nil {
 		o.describe(&s)
 	}
-	if o.Warnings != nil {
-		s.Warn(o.Warnings()...)
+	if o.conf.Warnings != nil {
+		s.Warn(o.conf.Warnings()...)
 	}
-	for _, row := range s.Encode(&o.encoder) {
-		o.rows.Set(row)
-		if !o.mirrored {
-			// A mirror deletes rows that were not set, the ledger's too: this one writes
-			// the state alone.
-			_ = o.stateDB.Write(ctx, sonicdb.Change{Row: row})
-		}
-	}
+	o.out.report(ctx, &s)
 }
 
 // describe adds the rows of an open switch.
@@ -64,37 +57,36 @@ func (o *orch) describe(s *status.Report) {
 	method := o.sw.outcome.Method(engine.NeedFlowLabel)
 	s.Row.Objects, s.Row.Flows, s.Row.FlowLabelMethod = telemetry.Small(o.sw.engine.Len()), telemetry.Small(o.entries.Len()), telemetry.Text(string(method))
 	s.Warn(policy.Warnings(o.snapshot(), p, o.sw.outcome)...)
-	s.Warn(o.faults.Warning(o.Now()), o.statistics.Warning(), o.desired.Warning(), o.configDB.Warning(), o.routes.Warning())
+	s.Warn(o.faults.Warning(o.conf.Now()), o.statistics.Warning(), o.desired.Warning(), o.configDB.Warning(), o.routes.Warning())
 	s.Warn(o.ledger.Warnings()...)
 	if o.desired.Phase().Unloaded() {
 		s.Warn(desired.NoPorts)
 	}
 	o.path.Describe(s)
 	s.Warn(o.sw.Warnings()...)
-	s.Warn(o.entries.Warning(o.Now()))
+	s.Warn(o.entries.Warning(o.conf.Now()))
 	shown := o.entries.Heaviest()
 	o.streams.Show(shown, o.entries.All)
 	o.streams.Describe(s)
-	o.sw.control.Describe(s, &o.encoder, o.snapshot())
-	o.placement.Describe(s, &o.encoder, o.rows, o.placementSettings())
-	s.Judge(policy.Disabled(o.snapshot()), o.lastErr, o.sw.engine.Len())
+	o.sw.control.Describe(s, &o.out.encoder, o.snapshot())
+	o.placement.Describe(s, &o.out.encoder, o.out.state, o.placementSettings())
+	s.Judge(policy.Disabled(o.snapshot()), o.failed.err, o.sw.engine.Len())
 	switch {
 	case p.Label == nil:
 	case method == engine.None:
 		s.FlowLabel = telemetry.Failed
-	case o.lastErr == nil && o.sw.outcome.Choices[engine.NeedFlowLabel].State == engine.Active:
+	case o.failed.err == nil && o.sw.outcome.Choices[engine.NeedFlowLabel].State == engine.Active:
 		s.FlowLabel = telemetry.Active
-	case o.lastErr == nil:
+	case o.failed.err == nil:
 		s.FlowLabel = telemetry.Unproven
 	}
-	for _, row := range o.encoder.Encode(o.capability()) {
-		o.rows.Set(row)
-	}
+	o.out.setState(o.capability())
+	now := status.Instant{Wall: o.conf.Now(), Monotonic: packetio.Monotonic()}
 	flows := o.entries.Rows(shown, o.streams.ID)
 	flows = o.path.Health(flows, o.sw.PortName)
-	o.rows.Replace(telemetry.TableFlow, o.encoder.Encode(o.sw.control.FlowRows(flows, o.Now())...))
-	o.rows.Replace(telemetry.TableHost, o.encoder.Encode(o.sw.control.HostRows()...))
-	o.rows.Replace(telemetry.TableHold, o.encoder.Encode(o.sw.control.HoldRows(o.Now())...))
+	o.out.replaceState(telemetry.TableFlow, o.sw.control.FlowRows(flows, now))
+	o.out.replaceState(telemetry.TableHost, o.sw.control.HostRows())
+	o.out.replaceState(telemetry.TableHold, o.sw.control.HoldRows(now))
 }
 
 // capability returns the abilities of the switch, with the methods in use.
@@ -112,7 +104,7 @@ func (o *orch) capability() *telemetry.Capability {
 			is.State, is.Reason = engine.Unproven, "unproven: "+why
 		}
 		for what, value := range map[string]string{"_method": string(is.Method), "_reason": is.Reason, "_state": string(is.State)} {
-			o.encoder.Fill(c, n.Leaf()+what, value)
+			o.out.encoder.Fill(c, n.Leaf()+what, value)
 		}
 	}
 	return c
@@ -132,21 +124,14 @@ func (o *orch) count() {
 			errs = append(errs, err)
 		}
 	}
-	errs = append(errs, o.entries.Expire(o.sw.forEntries(), o.Now))
-	for _, row := range o.encoder.Encode(o.stats(counted[engine.CounterWritten]+o.entries.Packets(), counted[engine.CounterSkipped], counted[engine.CounterCopied])) {
-		o.counters.Set(row)
-	}
+	errs = append(errs, o.entries.Expire(o.sw.forEntries(), o.conf.Now))
+	o.out.setCounters(o.stats(counted[engine.CounterWritten]+o.entries.Packets(), counted[engine.CounterSkipped], counted[engine.CounterCopied]))
+	o.out.replaceCounters(telemetry.TableDepthStats, o.sw.control.DepthRows())
+	o.out.replaceCounters(telemetry.TableNotify, o.sw.control.Count(&o.out.encoder))
 
-	o.counters.Replace(telemetry.TableDepthStats, o.encoder.Encode(o.sw.control.DepthRows()...))
-	o.counters.Replace(telemetry.TableNotify, o.encoder.Encode(o.sw.control.Count(&o.encoder)...))
-
-	o.counters.Replace(telemetry.TableIPFIXStats, o.encoder.Encode(o.path.Collectors()...))
-
-	err := errors.Join(errs...)
-	if err != nil && o.countErr == nil {
-		o.Log.Warn("counters cannot be read", "error", err)
-	}
-	o.countErr = err
+	o.out.replaceCounters(telemetry.TableTurnStats, status.TurnRows(o.sw.Turns))
+	o.out.replaceCounters(telemetry.TableIPFIXStats, o.path.Collectors())
+	o.out.counted(errors.Join(errs...), o.conf.Log)
 }
 
 // stats are the counters of the daemon. Skipped packets show as a share, too: it reveals
@@ -160,7 +145,7 @@ func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
 	ids := o.streams.Counts()
 	noCapacity, noRoom, evicted := o.entries.Refused()
 	return &telemetry.Stats{
-		ReadTime: telemetry.FineStamp(o.Now()), LabelSkippedPercent: &share,
+		ReadTime: telemetry.FineStamp(o.conf.Now()), LabelSkippedPercent: &share,
 		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost, CpuPoliced: &policed, CpuDiscarded: o.sw.CPUDiscards(),
 		CpuRoce: &cpu.RoCE, CpuTunnelled: &cpu.Tunnelled, CpuNotRoce: &cpu.NotRoCE, CpuMalformed: &cpu.Malformed, CpuQueueFull: &cpu.QueueFull,
 		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce, CpuUnfollowed: &cpu.Unfollowed, CpuSamplesFull: &cpu.SamplesFull,

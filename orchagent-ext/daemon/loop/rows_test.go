@@ -12,11 +12,11 @@ import (
 // TestCapabilityIsOfTheModel: every leaf that is set by its name is one of the model.
 func TestCapabilityIsOfTheModel(t *testing.T) {
 	var o orch
-	o.encoder.Log = slog.New(slog.DiscardHandler)
+	o.out.encoder.Log = slog.New(slog.DiscardHandler)
 	o.sw = &opened{outcome: engine.Outcome{NoQueues: "no", Choices: engine.Choose(engine.Abilities{engine.NeedHold: {engine.Exact: {Can: true}}}, engine.Policy{}, engine.Features{})}}
-	written := o.encoder.Encode(o.capability())
-	if len(written) != 1 || o.encoder.Err() != nil {
-		t.Fatalf("rows %v, %v", written, o.encoder.Err())
+	written := o.out.encoder.Encode(o.capability())
+	if len(written) != 1 || o.out.encoder.Err() != nil {
+		t.Fatalf("rows %v, %v", written, o.out.encoder.Err())
 	}
 	for field, want := range map[string]string{
 		"hold_method": "exact", "hold_state": "unproven", "export_method": "none", "queues": "0", "flow_label_state": "none", "threshold_reason": "the driver has no method",

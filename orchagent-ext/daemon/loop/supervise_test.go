@@ -121,6 +121,8 @@ func (f fakeSwitch) ReadPorts(names []string) []*telemetry.PortStats {
 	return []*telemetry.PortStats{{Name: &names[0]}}
 }
 
+func (f fakeSwitch) Counters() statistics.Switch                                   { return f }
+func (fakeSwitch) PortStats(string) *telemetry.PortStats                           { return nil }
 func (fakeSwitch) ReadQueues([]statistics.Object) ([]*telemetry.QueueStats, error) { return nil, nil }
 
 func (f fakeSwitch) SetPorts([]engine.Port) (bool, error)                            { return false, f.script.call("SetPorts") }

@@ -15,10 +15,12 @@ import (
 	"sluice/orchagent-ext/daemon/entries"
 	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/statistics"
-	"sluice/orchagent-ext/hold/sampled"
+	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/watch"
 	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/switch/gate"
 	"sluice/orchagent-ext/switch/orchagent"
 	sai "sluice/sai-shim"
 )
@@ -40,16 +42,24 @@ type Switch struct {
 	Ports control.Ports
 
 	// Library watches and holds single flows; nil: no driver of this kind does.
-	Library *sai.Library
+	Library flowcontrol.Library
 
 	// Depths reads queues, in the order of its argument, in a goroutine of its own; it returns nil
-	// once ctx is done. Nil: Library does, between the calls of the loop.
+	// once ctx is done.
 	Depths func(ctx context.Context, queues []sai.ObjectID) []watch.Depth
+
+	// Turns gives turns at the switch; nil for a driver that writes rows.
+	Turns *gate.Gate
 }
 
 // Hardware is the ports and the counters of a switch.
 type Hardware interface {
-	statistics.Switch
+	// Counters returns a reader of counters for the ports of the last SetPorts, which belongs to
+	// another goroutine.
+	Counters() statistics.Switch
+
+	// PortStats reads the counters of a port; nil: it has none.
+	PortStats(name string) *telemetry.PortStats
 
 	// SetPorts learns which port of the switch is which, or fails with ErrPorts. reloaded: ports
 	// have come or gone, and what was bound to those that went is gone.
@@ -154,8 +164,8 @@ func (o *orch) openSwitch(writing context.Context) error {
 	if o.ended != nil {
 		o.sw.control.Continue(o.ended)
 	}
-	o.entries.Adopt(o.sw.engine.Flows, o.Now())
-	if !o.mirrored { // the first time: the rows of flows are of an earlier process
+	o.entries.Adopt(o.sw.engine.Flows, o.conf.Now())
+	if !o.out.mirrored { // the first time: the rows of flows are of an earlier process
 		o.streams.Remember(all.Flows)
 		o.entries.Recall(all.Flows)
 	}
@@ -165,7 +175,7 @@ func (o *orch) openSwitch(writing context.Context) error {
 // openBy opens the switch by a driver, with an engine that knows its objects: left are
 // the records of those that an earlier process created.
 func (o *orch) openBy(writing context.Context, d policy.Driver, left []*engine.Record) (done *opened, err error) {
-	sw, err := o.Open(d, o.snapshot(), len(left) == 0)
+	sw, err := o.conf.Open(d, o.snapshot(), len(left) == 0)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +187,7 @@ func (o *orch) openBy(writing context.Context, d policy.Driver, left []*engine.R
 	if _, err := sw.SetPorts(policy.Ports(o.snapshot())); err != nil {
 		return nil, err
 	}
-	engine, err := engine.NewEngine(sw.Driver, o.ledger.Of(writing, left), o.Log)
+	engine, err := engine.NewEngine(sw.Driver, o.ledger.Of(writing, left), o.conf.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +210,6 @@ func (o *orch) closeSwitch() error {
 	if o.sw == nil {
 		return nil
 	}
-	// What came since the counters were published last counts, too.
-	o.sw.control.Count(&o.encoder)
 	o.stop()
 	o.statistics.Reconcile(nil, nil)
 	sw := o.sw
@@ -231,13 +239,13 @@ func (o *orch) setPorts(writing context.Context) error {
 	case err != nil || !reloaded:
 		return err
 	}
-	o.Log.Info("ports have come or gone")
+	o.conf.Log.Info("ports have come or gone")
 	return o.sw.engine.CheckBindings()
 }
 
 // reopen closes the switch, where its objects stay, and takes it over again.
 func (o *orch) reopen(writing context.Context, why error) error {
-	o.Log.Warn("ports have come or gone: the switch is opened again", "error", why)
+	o.conf.Log.Warn("ports have come or gone: the switch is opened again", "error", why)
 	err := o.closeSwitch()
 	// Entries of flows take half of the memory. Those of the closed switch go now: otherwise
 	// they stay beside those that are taken over, until the collector's next cycle.
@@ -249,7 +257,7 @@ func (o *orch) reopen(writing context.Context, why error) error {
 // whether there is something to correct. Failures, and tables that SONiC is loading
 // again, are left to the caller that waits for them.
 func (o *orch) checkDrift() bool {
-	if o.sw == nil || o.lastErr != nil || o.desired.Phase() != desired.Steady {
+	if o.sw == nil || o.failed.err != nil || o.desired.Phase() != desired.Steady {
 		return false
 	}
 	if o.sw.PortsChanged() || o.sw.control.Pace() != o.sw.pace {
@@ -259,21 +267,7 @@ func (o *orch) checkDrift() bool {
 	if err != nil {
 		o.note(err)
 	} else if changed {
-		o.Log.Info("other processes have changed objects of Sluice, or the abilities of the switch have changed")
+		o.conf.Log.Info("other processes have changed objects of Sluice, or the abilities of the switch have changed")
 	}
 	return changed || err != nil
-}
-
-// readDepths reads queues by a library, between the calls of the loop.
-func (o *orch) readDepths(ctx context.Context, lib *sai.Library, queues []sai.ObjectID) []watch.Depth {
-	if !o.statistics.Await(ctx) {
-		return nil
-	}
-	defer o.statistics.Unlock()
-	all := make([]watch.Depth, len(queues))
-	stats, errs := lib.AllQueueStats(queues)
-	for i, s := range stats {
-		all[i] = watch.Depth{Reading: sampled.Reading{Octets: s[sai.QueueOccupancy], Packets: s[sai.QueuePackets], Dropped: s[sai.QueueDropped]}, Left: s[sai.QueueOctets], Err: errs[i]}
-	}
-	return all
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/redirects"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/spread/placement"
@@ -89,7 +90,7 @@ func (p *Placement) reconcileLabels(want *Settings) {
 
 // pollLabels reads counters, and asks which flows are held: since the counters of many flows
 // take time, after these, and beside the loop, as flow control may be slow to answer.
-func (p *Placement) pollLabels(ask Ask) {
+func (p *Placement) pollLabels(holds redirects.Holds) {
 	l, began := p.labels, p.env.Now()
 	l.Poll(began)
 	for f := range l.Placed {
@@ -99,7 +100,7 @@ func (p *Placement) pollLabels(ask Ask) {
 		}
 	}
 	l.took = p.env.Now().Sub(began)
-	go func() { l.held <- ask() }()
+	go func() { l.held <- holds.Held() }()
 }
 
 // moveLabels moves flows, and plans the next poll.

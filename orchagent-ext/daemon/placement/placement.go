@@ -42,9 +42,7 @@ type Environment struct {
 	Flows  placer.Registry // of flows with entries
 	Switch placer.Switch   // has these entries
 
-	// HeldPairs returns a function that asks which flows are held, by their addresses. That, and
-	// its result, may be called from any goroutine.
-	HeldPairs func() Ask
+	Holds redirects.Holds // by addresses
 
 	PortStats func(name string) *telemetry.PortStats // nil: the port has none
 	PortName  func(number uint64) string             // by the number in frames; ""
@@ -54,9 +52,6 @@ type Environment struct {
 	Log        *slog.Logger
 	Now        func() time.Time
 }
-
-// Ask asks flow control which flows are held now. It may take a second, and is for any goroutine.
-type Ask = func() placer.Held
 
 // Placement keeps flows placed while that is configured. The zero value is idle. It is for one
 // goroutine.
@@ -75,7 +70,7 @@ func (p *Placement) Reconcile(ctx context.Context, g task.Group, want *Settings,
 	p.reconcileLabels(want)
 	redirected := redirects.SettingsOf(want.Snapshot, want.Outcome.Choices)
 	p.reconcileOrder(ctx, g, want.Kernel, redirected.On && env.Rules != nil)
-	around := redirects.Environment{Rules: env.Rules, Engine: env.Engine, Held: env.HeldPairs, PortName: env.PortName, Log: env.Log, Now: env.Now}
+	around := redirects.Environment{Rules: env.Rules, Holds: env.Holds, PortName: env.PortName, Log: env.Log, Now: env.Now}
 	if order := p.order.Task(); env.Rules != nil && order != nil {
 		around.Programmed = func() []nexthops.Programmed { groups, _ := order.last(); return groups }
 	}
@@ -100,8 +95,11 @@ func (p *Placement) Prohibit(s *config.Snapshot) {
 // Feed gives placement the samples of the packet path, or nil.
 func (p *Placement) Feed(samples <-chan packetio.Sample) { p.redirects.Feed(samples) }
 
-// Calls returns the calls that the loop is to make, each once, or nil.
-func (p *Placement) Calls() <-chan func() { return p.redirects.Calls() }
+// Requests returns the requests for rules that the loop is to serve, each once, or nil.
+func (p *Placement) Requests() <-chan *redirects.Request { return p.redirects.Requests() }
+
+// Serve serves a request.
+func (p *Placement) Serve(q *redirects.Request) { q.Serve(p.env.Engine) }
 
 // Events are the channels of the parts that run; nil: there is no such event.
 type Events struct {
@@ -129,9 +127,9 @@ func (p *Placement) HopsChanged() {
 }
 
 // Poll reads counters, and asks which flows are held, beside the loop.
-func (p *Placement) Poll(ask Ask) {
+func (p *Placement) Poll(holds redirects.Holds) {
 	if p.labels != nil {
-		p.pollLabels(ask)
+		p.pollLabels(holds)
 	}
 }
 

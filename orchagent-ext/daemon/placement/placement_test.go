@@ -46,13 +46,13 @@ func TestPlacementFollowsTheMethodOfTheSwitch(t *testing.T) {
 		if (p.labels != nil) != tt.labels || p.redirects.Runs() != tt.redirects || want.ChoosesLabels() != tt.labels {
 			t.Errorf("step %d: labels %v, redirects %v", i, p.labels != nil, p.redirects.Runs())
 		}
-		labels, calls := p.labels, p.Calls()
-		if p.Reconcile(ctx, g, want, env); p.labels != labels || p.Calls() != calls {
+		labels, calls := p.labels, p.Requests()
+		if p.Reconcile(ctx, g, want, env); p.labels != labels || p.Requests() != calls {
 			t.Errorf("step %d: equal settings began placement again", i)
 		}
 		if len(tt.rows) == 1 {
 			want.Snapshot = configtest.Snapshot(t, append(slices.Clone(placed), "moves=never"), configtest.Port0)
-			if p.Reconcile(ctx, g, want, env); p.labels != labels || p.Calls() != calls {
+			if p.Reconcile(ctx, g, want, env); p.labels != labels || p.Requests() != calls {
 				t.Errorf("step %d: another value of moves began placement again", i)
 			}
 		}
@@ -88,6 +88,11 @@ func TestDetachedPlacementHasNoEvents(t *testing.T) {
 	p.Move(nil)
 }
 
+// slowHolds are those of a flow control whose answers the test gives.
+type slowHolds chan placer.Held
+
+func (s slowHolds) Held() placer.Held { return <-s }
+
 // A flow control that is slow to answer holds up the poll, and not the loop.
 func TestPollWaitsForFlowControlBesideTheLoop(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
@@ -99,8 +104,8 @@ func TestPollWaitsForFlowControlBesideTheLoop(t *testing.T) {
 	}
 	p.Reconcile(ctx, g, want, &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now})
 	<-p.Events().Polls
-	answer := make(chan placer.Held)
-	p.Poll(func() placer.Held { return <-answer })
+	answer := make(slowHolds)
+	p.Poll(answer)
 	held := p.Events().Held
 	select {
 	case <-held:
@@ -112,7 +117,7 @@ func TestPollWaitsForFlowControlBesideTheLoop(t *testing.T) {
 	<-p.Events().Polls // the next one is due
 
 	// An answer to a placement that has ended moves no flow of the next one.
-	p.Poll(func() placer.Held { return <-answer })
+	p.Poll(answer)
 	p.Detach()
 	if p.Reconcile(ctx, g, want, p.env); p.Events().Held == held {
 		t.Error("the next placement waits for answers to the one before")

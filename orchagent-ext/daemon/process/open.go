@@ -22,6 +22,7 @@ import (
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/host/machine"
 	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/switch/gate"
 	"sluice/orchagent-ext/switch/saidriver"
 	"sluice/orchagent-ext/switch/trust"
 	sai "sluice/sai-shim"
@@ -46,6 +47,7 @@ type opener struct {
 	databases *sonicdb.Databases
 	log       *slog.Logger
 	guard     *trust.Guard
+	gate      *gate.Gate // of all libraries, of which one is open at a time
 }
 
 // open opens the switch by a driver. It is an error without ports: SONiC has yet to load
@@ -74,13 +76,17 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 	if err != nil {
 		return nil, err
 	}
+	lib.TakeTurns(o.gate.At(context.Background(), gate.Programming))
 	sw := saidriver.New(lib, saidriver.Options{Connected: o.options.Connect, Kernel: soft, Created: o.guard.Created(), Creating: o.guard.Creating(), Last: o.guard.Last})
 	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
-	hardware := &switched{Driver: sw, source: source, opened: opened, warm: o.options.warmFile() != "", log: o.log}
+	hardware := &switched{Driver: sw, source: source, opened: opened, statistics: lib.Beside(o.gate.At(context.Background(), gate.Statistics)), warm: o.options.warmFile() != "", log: o.log}
 	if soft {
 		hardware.reload = func(ports []engine.Port) error { return lib.ReloadPorts(profilePorts, portList(ports)) }
 	}
-	return &loop.Switch{Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Ports: sw, Library: sw.Flows()}, nil
+	return &loop.Switch{
+		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Ports: sw,
+		Library: lib.Beside(o.gate.At(context.Background(), gate.Holds)), Depths: depths(lib, o.gate), Turns: o.gate,
+	}, nil
 }
 
 // libraryUse is the purpose for which a library is opened.
@@ -163,7 +169,9 @@ func present(ports []engine.Port) (there []engine.Port, which string) {
 // switched is a switch behind a SAI library.
 type switched struct {
 	*saidriver.Driver
-	source *packetio.SAI
+	source     *packetio.SAI
+	statistics *sai.Library // the handle of counters
+	counters   *counters    // nil before the first
 
 	// gives the software switch, whose ports are netdevs, others; nil: it is another
 	reload func([]engine.Port) error
@@ -207,52 +215,18 @@ func (s *switched) SampleRate() uint32 { return 0 }
 // RingFull returns the packets that found the ring full.
 func (s *switched) RingFull() uint64 { return s.source.RingFull() }
 
-// Queues implements [statistics.Switch]. A port that is gone, or whose library refuses to list
-// queues, has none.
-func (s *switched) Queues(ports []string) (map[string]int, error) {
-	queues := make(map[string]int, len(ports))
-	var failed error
-	for _, name := range ports {
-		ids, err := s.QueueIDs(name)
-		if err != nil && !errors.Is(err, engine.ErrRefused) && !errors.Is(err, engine.ErrGone) {
-			failed = fmt.Errorf("queues of port %s: %w", name, err)
-		}
-		queues[name] = len(ids)
+// Counters implements [loop.Hardware]: the reader of before for the same ports, which knows their
+// queues.
+func (s *switched) Counters() statistics.Switch {
+	if s.counters == nil || !s.counters.SamePorts(s.Driver) {
+		s.counters = &counters{s.Driver.Counters(s.statistics)}
 	}
-	return queues, failed
+	return s.counters
 }
 
-// ReadPorts implements [statistics.Switch].
-func (s *switched) ReadPorts(names []string) []*telemetry.PortStats {
-	all := make([]*telemetry.PortStats, len(names))
-	for i, v := range s.PortStats(names) {
-		if v != nil {
-			all[i] = &telemetry.PortStats{Name: &names[i], RxPackets: &v.RxPackets, RxBytes: &v.RxOctets, TxPackets: &v.TxPackets, TxBytes: &v.TxOctets}
-		}
-	}
-	return all
-}
-
-// ReadQueues implements [statistics.Switch].
-func (s *switched) ReadQueues(queues []statistics.Object) ([]*telemetry.QueueStats, error) {
-	asked, all := make([]saidriver.Queue, len(queues)), make([]*telemetry.QueueStats, len(queues))
-	for i, o := range queues {
-		asked[i] = saidriver.Queue(o)
-	}
-	stats, err := s.QueueStats(asked)
-	for i, v := range stats {
-		if v == nil {
-			continue
-		}
-		number := uint8(queues[i].Queue)
-		all[i] = &telemetry.QueueStats{
-			Port: &queues[i].Port, Queue: &number, Packets: telemetry.Count(v[sai.QueuePackets]), Bytes: telemetry.Count(v[sai.QueueOctets]), Dropped: telemetry.Count(v[sai.QueueDropped]),
-		}
-		if octets, ok := v[sai.QueueOccupancy]; ok {
-			all[i].QueuedBytes = &octets
-		}
-	}
-	return all, err
+// PortStats implements [loop.Hardware].
+func (s *switched) PortStats(name string) *telemetry.PortStats {
+	return portRow(name, s.Driver.PortStats([]string{name})[0])
 }
 
 // Warnings implements the daemon's interface of a switch.

@@ -6,9 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"slices"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/loop"
 	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/db/telemetry"
@@ -26,8 +27,9 @@ type rowSwitch struct {
 	*packetio.Netdev
 	ports []string
 	// that the operator states for export; 0: nothing is exported
-	rate   uint32
-	queues map[statistics.Object]*telemetry.QueueStats // as they were read last
+	rate     uint32
+	counters *rowCounters        // nil before the first
+	stats    *orchagent.Counters // of the loop
 }
 
 // openRows opens the driver orchagent, with the netdevs of ports as source of packets.
@@ -42,13 +44,20 @@ func (o *opener) openRows() (*loop.Switch, error) {
 	}
 	netdev.OpenSamples = o.options.OpenSamples
 	s := &rowSwitch{Driver: driver, Netdev: netdev}
-	return &loop.Switch{Driver: s, Source: netdev, Hardware: s, Rules: driver.Rules(), Ports: rowPorts{driver, control.Netdevs{}}, Depths: s.depths(driver.Depths())}, nil
+	return &loop.Switch{Driver: s, Source: netdev, Hardware: s, Rules: driver.Rules(), Ports: rowPorts{driver}, Depths: s.depths(driver.Depths())}, nil
 }
 
-// rowPorts are the ports as flow control needs them.
-type rowPorts struct {
-	*orchagent.Driver
-	control.Netdevs
+// rowPorts are the ports as flow control needs them. The interface index of its netdev represents a
+// port, as in the packets that come to the CPU. Queues are the driver's.
+type rowPorts struct{ *orchagent.Driver }
+
+// PortID implements [control.Ports].
+func (rowPorts) PortID(name string) sai.ObjectID {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return sai.Null // the netdev comes with the port
+	}
+	return sai.ObjectID(i.Index)
 }
 
 // depths returns a function that reads queues.
@@ -72,7 +81,9 @@ func (s *rowSwitch) SetPorts(ports []engine.Port) (reloaded bool, err error) {
 	for _, p := range ports {
 		s.ports = append(s.ports, p.Name)
 	}
-	return false, errors.Join(s.Driver.SetPorts(ports), s.Netdev.SetPorts(s.ports))
+	err = errors.Join(s.Driver.SetPorts(ports), s.Netdev.SetPorts(s.ports))
+	s.stats = s.Driver.Counters()
+	return false, err
 }
 
 // Probe also looks for netdevs that came since, which orchagent makes, and tries
@@ -119,45 +130,72 @@ func (s *rowSwitch) Warnings() []string {
 	return w
 }
 
-// atOnce is how many objects are read at once: all, of which the driver remembers the rows.
+// Counters implements [loop.Hardware]: the reader of before for the same ports.
+func (s *rowSwitch) Counters() statistics.Switch {
+	if s.counters == nil || !slices.Equal(s.counters.ports, s.ports) {
+		s.counters = &rowCounters{Counters: s.Driver.Counters(), ports: slices.Clone(s.ports)}
+	}
+	return s.counters
+}
+
+// PortStats implements [loop.Hardware].
+func (s *rowSwitch) PortStats(name string) *telemetry.PortStats {
+	return portOf(s.stats, name)
+}
+
+// portOf returns the row of a port; nil: it has no counters.
+func portOf(c *orchagent.Counters, name string) *telemetry.PortStats {
+	v, err := c.Port(name)
+	if err != nil {
+		return nil
+	}
+	return &telemetry.PortStats{Name: &name, RxPackets: &v.RxPackets, RxBytes: &v.RxOctets, TxPackets: &v.TxPackets, TxBytes: &v.TxOctets}
+}
+
+// rowCounters are the counters in COUNTERS_DB, for the task of statistics.
+type rowCounters struct {
+	*orchagent.Counters
+	ports  []string
+	queues map[statistics.Object]*telemetry.QueueStats // as they were read last
+}
+
+// atOnce is how many objects are read at once: all, of which Counters has the rows.
 const atOnce = 1 << 20
 
 // AtOnce implements [statistics.Switch].
-func (s *rowSwitch) AtOnce(bool) int { return atOnce }
+func (c *rowCounters) AtOnce(bool) int { return atOnce }
 
 // Queues implements [statistics.Switch].
-func (s *rowSwitch) Queues(ports []string) (map[string]int, error) {
+func (c *rowCounters) Queues(ports []string) (map[string]int, error) {
 	asked := make(map[string]bool, len(ports))
 	for _, name := range ports {
 		asked[name] = true
 	}
-	counters, err := s.Driver.Queues(asked)
+	all, err := c.Counters.Queues(asked)
 	queues := map[string]int{}
-	s.queues = make(map[statistics.Object]*telemetry.QueueStats, len(counters))
-	for i := range counters {
-		q := &counters[i]
+	c.queues = make(map[statistics.Object]*telemetry.QueueStats, len(all))
+	for i := range all {
+		q := &all[i]
 		queues[q.Port] = max(queues[q.Port], int(q.Queue)+1)
-		s.queues[statistics.Object{Port: q.Port, Queue: int(q.Queue)}] = &telemetry.QueueStats{Port: &q.Port, Queue: &q.Queue, WatermarkBytes: &q.Watermark, Packets: &q.Packets, Bytes: &q.Octets, Dropped: &q.Dropped}
+		c.queues[statistics.Object{Port: q.Port, Queue: int(q.Queue)}] = &telemetry.QueueStats{Port: &q.Port, Queue: &q.Queue, WatermarkBytes: &q.Watermark, Packets: &q.Packets, Bytes: &q.Octets, Dropped: &q.Dropped}
 	}
 	return queues, err
 }
 
 // ReadPorts implements [statistics.Switch].
-func (s *rowSwitch) ReadPorts(names []string) []*telemetry.PortStats {
+func (c *rowCounters) ReadPorts(names []string) []*telemetry.PortStats {
 	all := make([]*telemetry.PortStats, len(names))
 	for i, name := range names {
-		if v, err := s.PortCounters(name); err == nil {
-			all[i] = &telemetry.PortStats{Name: &names[i], RxPackets: &v.RxPackets, RxBytes: &v.RxOctets, TxPackets: &v.TxPackets, TxBytes: &v.TxOctets}
-		}
+		all[i] = portOf(c.Counters, name)
 	}
 	return all
 }
 
-// ReadQueues implements [statistics.Switch], with the rows that [rowSwitch.Queues] read.
-func (s *rowSwitch) ReadQueues(queues []statistics.Object) ([]*telemetry.QueueStats, error) {
+// ReadQueues implements [statistics.Switch], with the rows that [rowCounters.Queues] read.
+func (c *rowCounters) ReadQueues(queues []statistics.Object) ([]*telemetry.QueueStats, error) {
 	all := make([]*telemetry.QueueStats, len(queues))
 	for i, o := range queues {
-		all[i] = s.queues[o]
+		all[i] = c.queues[o]
 	}
 	return all, nil
 }

@@ -21,6 +21,7 @@ import (
 	"sluice/orchagent-ext/host/files"
 	"sluice/orchagent-ext/host/logging"
 	"sluice/orchagent-ext/host/sandbox"
+	"sluice/orchagent-ext/switch/gate"
 )
 
 // Off is the value of an option of a file, of the sandbox and of the metrics' address that
@@ -154,7 +155,7 @@ func Run(ctx context.Context, o *Options, stdout, stderr io.Writer) error {
 	go guard.EnforceEnd(ctx)
 	c := loop.Config{
 		Databases: databases, Version: o.Version, Log: log, Now: time.Now, StateFile: o.rowsFile(),
-		Open:          (&opener{ctx, o, databases, log, guard}).open,
+		Open:          (&opener{ctx, o, databases, log, guard, new(gate.Gate)}).open,
 		Files:         files.Reader{Folders: slices.Concat(files.Default, o.Folders), Reserved: o.Reserved},
 		EtcdPlaintext: o.Plaintext,
 	}

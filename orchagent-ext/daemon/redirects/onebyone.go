@@ -3,13 +3,11 @@
 package redirects
 
 import (
-	"context"
 	"maps"
 	"net/netip"
 	"slices"
 
 	"sluice/orchagent-ext/spread/nexthops"
-	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
 )
 
@@ -25,20 +23,17 @@ func (n network) Groups(vrf string, dsts []netip.Addr) (map[netip.Addr]nexthops.
 // Uncarried implements [redirector.Network].
 func (network) Uncarried(indexes []int) (map[int]bool, error) { return nexthops.Uncarried(indexes) }
 
-// oneByOne changes the rules of a switch one at a time, by calls of the loop: removals first.
+// oneByOne changes the rules of the loop's engine one at a time: removals first.
 type oneByOne struct {
-	redirector.Switch
-	call func(func()) bool
-	is   map[string]engine.Redirection // as asked for last, less those refused
+	ask func(*Request) answer
+	is  map[string]engine.Redirection // as asked for last, less those refused
 }
 
 // Adopt implements [redirector.Switch].
-func (s *oneByOne) Adopt() (all []engine.Redirection, err error) {
-	if !s.call(func() { all, err = s.Switch.Adopt() }) {
-		return nil, context.Canceled
-	}
-	s.is = byKey(all)
-	return all, err
+func (s *oneByOne) Adopt() ([]engine.Redirection, error) {
+	a := s.ask(&Request{adopt: true})
+	s.is = byKey(a.rules)
+	return a.rules, a.err
 }
 
 // byKey returns redirections by [engine.Redirection.Key].
@@ -69,15 +64,12 @@ func (s *oneByOne) Redirect(all []engine.Redirection) (refused map[string]error,
 		for _, key := range slices.Sorted(maps.Keys(next)) {
 			list = append(list, next[key])
 		}
-		var no map[string]error
-		if !s.call(func() { no, err = s.Switch.Redirect(list) }) {
-			return refused, context.Canceled
+		a := s.ask(&Request{want: list})
+		if a.err != nil {
+			return refused, a.err
 		}
-		if err != nil {
-			return refused, err
-		}
-		maps.Copy(refused, no)
-		for key := range no {
+		maps.Copy(refused, a.refused)
+		for key := range a.refused {
 			delete(next, key)
 		}
 		s.is = next

@@ -23,10 +23,6 @@ import (
 const (
 	pace        = 20 * time.Millisecond  // between two readings of samples
 	reportEvery = 500 * time.Millisecond // between two reports
-
-	// heldPatience is how long a decision waits for the loop, which may wait itself for orchagent:
-	// links that go down are seen between decisions.
-	heldPatience = 10 * time.Millisecond
 )
 
 // Settings of a task. The zero value: placement by rules is off.
@@ -59,13 +55,10 @@ func SettingsOf(s *config.Snapshot, c engine.Choices) Settings {
 
 // Environment is the switch and the clock of a task.
 type Environment struct {
-	// Rules changes rules, from any goroutine; nil: Engine does, which is the loop's.
-	Rules  redirector.Switch
-	Engine redirector.Switch
+	// Rules changes rules, from any goroutine; nil: the loop's engine does, by [Request].
+	Rules redirector.Switch
 
-	// Held is called by the loop. It returns a function that asks which flows are held now, by
-	// their addresses, from any goroutine. nil: all are free.
-	Held func() func() placer.Held
+	Holds Holds // nil: all flows are free
 	// Programmed returns the groups of the switch, from any goroutine; nil: they are the kernel's.
 	Programmed func() []nexthops.Programmed
 
@@ -73,6 +66,13 @@ type Environment struct {
 	PortName func(number uint64) string
 	Log      *slog.Logger
 	Now      func() time.Time
+}
+
+// Holds are the flows that flow control holds.
+type Holds interface {
+	// Held asks which flows are held now, by their addresses; nil: that is unknown, and all flows
+	// stay. It is for any goroutine but the loop's.
+	Held() placer.Held
 }
 
 // Redirects is the task, while the configuration wants it. It is for the goroutine of the loop.
@@ -93,7 +93,7 @@ func (r *Redirects) Reconcile(ctx context.Context, g task.Group, want Settings, 
 // Feed gives the task samples, or nil.
 func (r *Redirects) Feed(samples <-chan packetio.Sample) {
 	if r.child.Runs() {
-		r.child.Task().samples.Store(&samples)
+		r.child.Task().feed.Store(&feed{samples})
 	}
 }
 
@@ -104,12 +104,12 @@ func (r *Redirects) Stale() {
 	}
 }
 
-// Calls returns the calls that the loop is to make, each once; nil while the task is off.
-func (r *Redirects) Calls() <-chan func() {
+// Requests returns the requests that the loop is to serve, each once; nil while the task is off.
+func (r *Redirects) Requests() <-chan *Request {
 	if !r.child.Runs() {
 		return nil
 	}
-	return r.child.Task().calls
+	return r.child.Task().requests
 }
 
 // Runs reports whether flows are redirected.
@@ -124,14 +124,17 @@ type running struct {
 	settings *Settings
 	env      *Environment
 	news     *nexthops.News // nil: next hops are read now and then
-	samples  atomic.Pointer[<-chan packetio.Sample]
+	feed     atomic.Pointer[feed]
 	moves    atomic.Uint32 // redirect.Moves
 	stale    atomic.Bool   // next hops of the switch may have changed
-	calls    chan func()
+	requests chan *Request
 	ctx      context.Context // of Run
 	report   atomic.Pointer[report]
 	err      error // of the last poll
 }
+
+// feed is where samples come from. It is replaced as a whole.
+type feed struct{ samples <-chan packetio.Sample }
 
 // report is the state for the operator.
 type report struct {
@@ -141,15 +144,15 @@ type report struct {
 
 // start makes a task. Without a socket for news of next hops these are read each 10 s.
 func start(s *Settings, moves redirect.Moves, env *Environment) *running {
-	r := &running{settings: s, env: env, calls: make(chan func())}
+	r := &running{settings: s, env: env, requests: make(chan *Request)}
 	r.moves.Store(uint32(moves))
 	sw := env.Rules
 	if sw == nil {
-		sw = &oneByOne{Switch: env.Engine, call: r.call}
+		sw = &oneByOne{ask: r.ask}
 	}
 	r.Redirector = redirector.New(s.Rules, network{env.Programmed}, sw, env.Log)
-	if env.Held != nil {
-		r.Held = r.held
+	if env.Holds != nil {
+		r.Holds = pairs{env.Holds}
 	}
 	var err error
 	if r.news, err = nexthops.Subscribe(); err != nil {
@@ -189,8 +192,8 @@ func (r *running) Run(ctx context.Context) error {
 func (r *running) poll() {
 	now := r.env.Now()
 	var samples <-chan packetio.Sample
-	if fed := r.samples.Load(); fed != nil {
-		samples = *fed
+	if f := r.feed.Load(); f != nil {
+		samples = f.samples
 	}
 	for range len(samples) {
 		s := <-samples
@@ -212,13 +215,15 @@ func (r *running) poll() {
 	r.err = err
 }
 
-// held returns which flows are held now; nil: the loop is busy, or the task ends.
-func (r *running) held() func(redirect.Flow) bool {
-	var ask func() placer.Held
-	if !r.callWithin(heldPatience, func() { ask = r.env.Held() }) {
+// pairs are holds as the redirector asks for them.
+type pairs struct{ Holds }
+
+// Held implements [redirector.Holds].
+func (p pairs) Held() func(redirect.Flow) bool {
+	held := p.Holds.Held()
+	if held == nil {
 		return nil
 	}
-	held := ask()
 	return func(f redirect.Flow) bool {
 		return held(engine.FlowEntry{Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort})
 	}
@@ -231,32 +236,6 @@ func (r *running) link(port uint64) string {
 		return channel
 	}
 	return name
-}
-
-// call has the loop call f, and returns when it has; false: the task ends.
-func (r *running) call(f func()) bool { return r.callBefore(nil, f) }
-
-// callWithin is call by a loop that begins with it within a time; false: it does not, or the task
-// ends.
-func (r *running) callWithin(patience time.Duration, f func()) bool {
-	late := time.NewTimer(patience)
-	defer late.Stop()
-	return r.callBefore(late.C, f)
-}
-
-// callBefore has the loop call f. It returns false where late or the end of the task comes before
-// the loop begins; once begun, f is waited for.
-func (r *running) callBefore(late <-chan time.Time, f func()) bool {
-	done := make(chan struct{})
-	select {
-	case r.calls <- func() { defer close(done); f() }:
-	case <-late:
-		return false
-	case <-r.ctx.Done():
-		return false
-	}
-	<-done
-	return true
 }
 
 // network is that of the kernel, less the groups that the switch balances itself.

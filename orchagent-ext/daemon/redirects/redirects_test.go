@@ -55,7 +55,12 @@ func (s *slow) Redirect(all []engine.Redirection) (map[string]error, error) {
 
 func TestRulesChangeOneByOneRemovalsFirst(t *testing.T) {
 	sw, calls := &slow{}, 0
-	s := &oneByOne{Switch: sw, call: func(f func()) bool { calls++; f(); return true }}
+	s := &oneByOne{ask: func(q *Request) answer {
+		calls++
+		q.answer = make(chan answer, 1)
+		q.Serve(sw)
+		return <-q.answer
+	}}
 	if all, err := s.Adopt(); err != nil || len(all) != 2 {
 		t.Fatal(all, err)
 	}
@@ -84,14 +89,15 @@ func TestTaskEndsWhileTheLoopDoesNotCall(t *testing.T) {
 	g, ctx := task.NewGroup(t.Context(), slog.New(slog.DiscardHandler))
 	var r Redirects
 	want := Settings{On: true, Rules: redirect.Config{PerLink: 8}}
-	env := &Environment{Engine: &slow{}, PortName: func(uint64) string { return "" }, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	env := &Environment{PortName: func(uint64) string { return "" }, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 	r.Reconcile(ctx, g, want, env)
 	r.Reconcile(ctx, g, Settings{}, env)
-	if r.Runs() || r.Calls() != nil {
+	if r.Runs() || r.Requests() != nil {
 		t.Error("a task runs")
 	}
 	r.Reconcile(ctx, g, want, env)
-	(<-r.Calls())()
+	(<-r.Requests()).Serve(&slow{})
+	<-r.Requests() // without an answer
 	r.Stop()
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
@@ -132,8 +138,7 @@ func TestNextHopsAreThoseOfTheVRFOfTheFlow(t *testing.T) {
 		for from := range uint64(3) {
 			fed <- packetio.Sample{Src: at(9), Dst: at(byte(from) + 1), From: from + 1}
 		}
-		var samples <-chan packetio.Sample = fed
-		r.samples.Store(&samples)
+		r.feed.Store(&feed{fed})
 		r.poll()
 		if got := fmt.Sprint(net); got != tt.want {
 			t.Errorf("%s: next hops were read to %s, want %s", name, got, tt.want)
@@ -164,38 +169,33 @@ func (l *lossy) Groups(_ string, dsts []netip.Addr) (map[netip.Addr]nexthops.Res
 	return all, nil
 }
 
-// TestRulesOfADeadLinkGoWhileTheLoopIsBusy: the loop waits up to 5 s for orchagent, and does not
-// say meanwhile which flows are held. No other flow moves then.
+// free are holds of no flow.
+type free struct{}
+
+func (free) Held() placer.Held { return func(engine.FlowEntry) bool { return false } }
+
+// unknown are holds of a flow control that gives no answer.
+type unknown struct{}
+
+func (unknown) Held() placer.Held { return nil }
+
+// TestRulesOfADeadLinkGoWhileTheLoopIsBusy: the loop waits up to 5 s for orchagent, and serves no
+// request meanwhile.
 func TestRulesOfADeadLinkGoWhileTheLoopIsBusy(t *testing.T) {
 	net, sw := &lossy{}, &slow{}
 	now := time.Unix(1000, 0)
 	r := &running{
-		settings: &Settings{}, ctx: t.Context(), calls: make(chan func()),
+		settings: &Settings{}, ctx: t.Context(), requests: make(chan *Request),
 		env: &Environment{
 			PortName: func(n uint64) string { return fmt.Sprint("up", n) }, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
-			Held: func() func() placer.Held {
-				return func() placer.Held { return func(engine.FlowEntry) bool { return false } }
-			},
+			Holds: free{},
 		},
 	}
 	r.moves.Store(uint32(redirect.MovesAny))
 	r.Redirector = redirector.New(redirect.Config{Moves: redirect.MovesAny}, net, sw, r.env.Log)
-	r.Held = r.held
-	busy, stop := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stop)
-		for {
-			select {
-			case call := <-r.calls:
-				call()
-			case <-busy:
-				return
-			}
-		}
-	}()
+	r.Holds = pairs{r.env.Holds}
 	fed := make(chan packetio.Sample, 4)
-	var samples <-chan packetio.Sample = fed
-	r.samples.Store(&samples)
+	r.feed.Store(&feed{fed})
 	pass := func(spans int) {
 		for range spans {
 			for port := range uint16(4) {
@@ -208,13 +208,12 @@ func TestRulesOfADeadLinkGoWhileTheLoopIsBusy(t *testing.T) {
 	if pass(100); len(sw.asked) == 0 || !strings.Contains(sw.asked[len(sw.asked)-1], "up2") {
 		t.Fatalf("four flows by one of two links: the switch is asked for %q", sw.asked)
 	}
-	close(busy)
-	<-stop
 	net.lost.Store(true)
 	if pass(1); strings.Contains(sw.asked[len(sw.asked)-1], "up2") {
 		t.Errorf("a link goes down: the switch is asked for %q", sw.asked[len(sw.asked)-1])
 	}
 	net.lost.Store(false)
+	r.Holds = pairs{unknown{}}
 	r.Stale()
 	if pass(100); strings.Contains(sw.asked[len(sw.asked)-1], "up2") {
 		t.Errorf("while it is unknown which flows are held, the switch is asked for %q", sw.asked[len(sw.asked)-1])

@@ -5,6 +5,5 @@
 // [Task.Reconcile].
 //
 // A library that takes 20 ms for a call has ten thousand queues. So statistics are read in a
-// task of their own, call by call, and the loop goes first: between [Task.Lock] and
-// [Task.Unlock] it has the switch to itself, and it waits for two calls at most.
+// task of their own, call by call, each in a turn of the least priority (package gate).
 package statistics

@@ -15,7 +15,8 @@ import (
 // SONiC writes its row before it sets the netdev.
 const linkDelay = 3 * time.Second
 
-// links are the states of the netdevs that ports have.
+// links are the states of the netdevs that ports have. Its maps do not change: each reading makes
+// others.
 type links struct {
 	flags map[string]net.Flags // by name
 	down  map[string]time.Time // ports that are to be up and are set down, since when
@@ -65,10 +66,10 @@ func (l *links) oper(port string) string {
 
 // warning names the ports that are set down though PORT says that they are up. One whose
 // link has no carrier is none of them: hosts are switched off every day.
-func (l *links) warning(now time.Time) string {
+func warning(down map[string]time.Time, now time.Time) string {
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(l.down)) {
-		if now.Sub(l.down[name]) >= linkDelay {
+	for _, name := range slices.Sorted(maps.Keys(down)) {
+		if now.Sub(down[name]) >= linkDelay {
 			names = append(names, name)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"sluice/orchagent-ext/daemon/status"
@@ -15,8 +15,7 @@ import (
 	"sluice/yang/rows"
 )
 
-// Switch is where statistics are read. Its methods are called by the task alone, or by the
-// holder of [Task.Lock].
+// Switch is where statistics are read. The task alone calls its methods.
 type Switch interface {
 	// Queues returns how many egress queues each of some ports has.
 	Queues(ports []string) (map[string]int, error)
@@ -34,23 +33,31 @@ type Switch interface {
 // period is the time between two rounds.
 const period = time.Second
 
-// Task publishes statistics. Make it with [New].
+// Task publishes statistics. Make it with [New]. [Task.Reconcile] and [Task.Warning] are for any
+// goroutine, and wait for nothing; all else is of [Task.Run].
 type Task struct {
 	log     *slog.Logger
 	now     func() time.Time
 	rows    *sonicdb.Mirror // of COUNTERS_DB
 	encoder status.Encoder
 
-	turn   sync.Mutex // whose holder may call the switch, and use all that follows
-	sw     Switch     // nil: none is open
-	ports  []Port
-	named  map[string]Port // the same
-	plan   plan
-	links  links
-	looked time.Time                       // at the links
-	shown  map[string]*telemetry.PortStats // as they were read last
-	queues map[Object]string               // that have a row, with its key
-	err    error                           // that was logged last
+	wanted atomic.Pointer[settings]
+	down   atomic.Pointer[map[string]time.Time] // published: as links has it
+
+	settings // of this round
+	plan     plan
+	links    links
+	looked   time.Time                       // at the links
+	shown    map[string]*telemetry.PortStats // as they were read last
+	queues   map[Object]string               // that have a row, with its key
+	err      error                           // that was logged last
+}
+
+// settings are a switch with its ports. They are immutable; the task alone calls the switch.
+type settings struct {
+	sw    Switch // nil: the switch is closed
+	ports []Port
+	named map[string]Port // the same
 }
 
 // New returns a task that begins with Reconcile. rows has the tables
@@ -62,44 +69,24 @@ func New(rows *sonicdb.Mirror, log *slog.Logger, now func() time.Time) *Task {
 	}
 }
 
-// Lock waits until the call for statistics that is being made has returned. The next comes
-// after Unlock.
-func (t *Task) Lock() { t.turn.Lock() }
-
-// Unlock lets statistics be read again.
-func (t *Task) Unlock() { t.turn.Unlock() }
-
-// Await waits as Lock does, until ctx is done; false: it is done, and the caller has no lock. The
-// loop may have the lock while it waits for the end of the caller.
-func (t *Task) Await(ctx context.Context) bool {
-	locked := make(chan struct{})
-	go func() {
-		t.turn.Lock()
-		select {
-		case locked <- struct{}{}:
-		case <-ctx.Done():
-			t.turn.Unlock()
-		}
-	}()
-	select {
-	case <-locked:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // Reconcile makes the task read statistics of ports from a switch; nil: of none, and the rows
-// stay as they are. The caller has the lock.
+// stay as they are. Another switch than before is read from its next call on, and the ports from
+// the next round on.
 func (t *Task) Reconcile(sw Switch, ports []Port) {
-	t.sw, t.ports, t.named = sw, ports, make(map[string]Port, len(ports))
+	s := &settings{sw: sw, ports: ports, named: make(map[string]Port, len(ports))}
 	for _, p := range ports {
-		t.named[p.Name] = p
+		s.named[p.Name] = p
 	}
+	t.wanted.Store(s)
 }
 
-// Warning names the ports that are set down against PORT; "": none is. The caller has the lock.
-func (t *Task) Warning() string { return t.links.warning(t.now()) }
+// Warning names the ports that are set down against PORT; "": none is.
+func (t *Task) Warning() string {
+	if down := t.down.Load(); down != nil {
+		return warning(*down, t.now())
+	}
+	return ""
+}
 
 // Run reads and publishes until ctx is done. Then it returns nil.
 func (t *Task) Run(ctx context.Context) error {
@@ -118,11 +105,18 @@ func (t *Task) Run(ctx context.Context) error {
 	}
 }
 
+// replaced reports whether another switch is to be read than in this round.
+func (t *Task) replaced() bool {
+	want := t.wanted.Load()
+	return want != nil && want.sw != t.sw
+}
+
 // begin begins a round: it plans which objects to read, and takes away the rows of those that
 // are gone.
 func (t *Task) begin() {
-	t.turn.Lock()
-	defer t.turn.Unlock()
+	if want := t.wanted.Load(); want != nil {
+		t.settings = *want
+	}
 	if t.sw == nil {
 		return
 	}
@@ -133,6 +127,9 @@ func (t *Task) begin() {
 		}
 	}
 	queues, err := t.sw.Queues(configured)
+	if t.replaced() { // a switch that was closed answers for no queue
+		return
+	}
 	t.plan.begin(t.ports, queues)
 	for name := range t.shown {
 		if _, known := t.named[name]; !known {
@@ -152,16 +149,20 @@ func (t *Task) look() error {
 	states, err := readLinks()
 	t.looked = t.now()
 	t.links.note(states, t.ports, t.looked)
+	down := t.links.down
+	t.down.Store(&down)
 	for name, s := range t.shown {
 		t.showPort(name, s)
 	}
 	return err
 }
 
-// step makes one call, and publishes its answer; false: the round is over.
+// step makes one call, and publishes its answer; false: the round is over. Where another switch is
+// to be read the round begins again.
 func (t *Task) step(began time.Time) bool {
-	t.turn.Lock()
-	defer t.turn.Unlock()
+	if t.replaced() {
+		t.begin()
+	}
 	if t.sw == nil {
 		return false
 	}
@@ -174,6 +175,9 @@ func (t *Task) step(began time.Time) bool {
 	}
 	if batch[0].Queue != Itself {
 		stats, err := t.sw.ReadQueues(batch)
+		if t.replaced() {
+			return true
+		}
 		t.note(err)
 		for i, o := range batch {
 			t.showQueue(o, stats[i])
@@ -184,7 +188,11 @@ func (t *Task) step(began time.Time) bool {
 	for i, o := range batch {
 		names[i] = o.Port
 	}
-	for i, s := range t.sw.ReadPorts(names) {
+	all := t.sw.ReadPorts(names)
+	if t.replaced() {
+		return true
+	}
+	for i, s := range all {
 		t.showPort(names[i], s)
 	}
 	return true

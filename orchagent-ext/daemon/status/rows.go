@@ -4,7 +4,13 @@ package status
 
 import (
 	"math"
+	"reflect"
 	"slices"
+	"time"
+
+	"github.com/openconfig/ygot/ygot"
+
+	"sluice/orchagent-ext/db/telemetry"
 )
 
 // FlowRows is how many flows STATE_DB has: the heaviest.
@@ -36,4 +42,25 @@ func Rounded(v float64, decimals int) *float64 {
 	unit := math.Pow10(decimals)
 	v = math.Round(v*unit) / unit
 	return &v
+}
+
+// Instant is a moment by two clocks.
+type Instant struct {
+	Wall      time.Time
+	Monotonic int64 // ns of CLOCK_MONOTONIC
+}
+
+// Of returns the time of ns of CLOCK_MONOTONIC.
+func (i Instant) Of(ns int64) time.Time { return i.Wall.Add(time.Duration(ns - i.Monotonic)) }
+
+// AddCounters adds the counters of a row to those of another row of its table. Times stay, and so do
+// counters that only one of them has.
+func AddCounters(to, from ygot.GoStruct) {
+	is, was := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
+	for i := range is.NumField() {
+		n, counter := is.Field(i).Interface().(*uint64)
+		if m, _ := was.Field(i).Interface().(*uint64); counter && n != nil && m != nil {
+			is.Field(i).Set(reflect.ValueOf(telemetry.Count(*n + *m)))
+		}
+	}
 }

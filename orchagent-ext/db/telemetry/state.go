@@ -32,6 +32,7 @@ const (
 	TablePortStats  = "SLUICE_PORT_STATS"
 	TableQueueStats = "SLUICE_QUEUE_STATS"
 	TableDepthStats = "SLUICE_DEPTH_STATS"
+	TableTurnStats  = "SLUICE_TURN_STATS"
 	TableIPFIXStats = "SLUICE_IPFIX_STATS"
 	TableNotify     = "SLUICE_NOTIFY_STATS"
 )
@@ -89,6 +90,8 @@ type (
 	QueueStats = model.SonicSluiceState_SonicSluiceState_SLUICE_QUEUE_STATS_SLUICE_QUEUE_STATS_LIST
 	// DepthStats is a row of SLUICE_DEPTH_STATS.
 	DepthStats = model.SonicSluiceState_SonicSluiceState_SLUICE_DEPTH_STATS_SLUICE_DEPTH_STATS_LIST
+	// TurnStats is a row of SLUICE_TURN_STATS.
+	TurnStats = model.SonicSluiceState_SonicSluiceState_SLUICE_TURN_STATS_SLUICE_TURN_STATS_LIST
 	// IPFIXStats is a row of SLUICE_IPFIX_STATS.
 	IPFIXStats = model.SonicSluiceState_SonicSluiceState_SLUICE_IPFIX_STATS_SLUICE_IPFIX_STATS_LIST
 	// NotifyStats is a row of SLUICE_NOTIFY_STATS.

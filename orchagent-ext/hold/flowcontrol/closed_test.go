@@ -27,7 +27,7 @@ func TestReportOfAClosedTaskWritesToNoDescriptor(t *testing.T) {
 	if other != task.control {
 		t.Logf("the descriptor %d is not used again: %d is", task.control, other)
 	}
-	if r := task.Report(); r != nil {
+	if r := task.Now(); r != nil {
 		t.Errorf("a closed task reports %+v", r)
 	}
 	var value [8]byte

@@ -46,11 +46,13 @@ type Task struct {
 	learned    chan Learned
 	unlearned  atomic.Uint64 // pairs that found the channel full
 	filled     chan *Report
+	published  atomic.Pointer[Report]
+	last       *Report // of the thread when it ended, for Run; nil after a failure
 	ended      chan struct{}
 	stopping   atomic.Bool
 	realtime   atomic.Pointer[string] // why there is none; "": there is
 
-	asking sync.Mutex // of one caller of Report, and of Close
+	asking sync.Mutex // of one caller of Now, and of Close
 	closed bool
 }
 
@@ -61,7 +63,8 @@ const (
 	messageRoom = 32
 	rounds      = 8           // of events and messages before what is due
 	longest     = time.Second // of a wait
-	patience    = time.Second // for a report
+	patience    = time.Second // for the answer to Now
+	reportEvery = 500 * time.Millisecond
 
 	// After a batch of refused messages the next ones wait for so long, and are read
 	// together: a storm costs less, and a genuine message in it loses little time.
@@ -85,7 +88,7 @@ func New(sw Switch, events int, m Transport) (*Task, error) {
 
 // Close closes the descriptor that New made.
 func (t *Task) Close() error {
-	t.asking.Lock() // Report writes to it
+	t.asking.Lock() // Now writes to it
 	defer t.asking.Unlock()
 	t.closed = true
 	return unix.Close(t.control)
@@ -100,9 +103,30 @@ func (t *Task) Configure(c *Config) {
 	t.wake()
 }
 
-// Report returns the present state; nil before Run, after its end, and where the thread gives no
-// answer for a second. Any goroutine may call it.
-func (t *Task) Report() *Report {
+// Report returns the last report of Run, and waits for nothing. A report is published every 500 ms
+// while the thread answers, and at the end; it is immutable. nil: there was none yet. Any goroutine
+// may call it.
+func (t *Task) Report() *Report { return t.published.Load() }
+
+// publish publishes reports until the thread ends.
+func (t *Task) publish() {
+	ticker := time.NewTicker(reportEvery)
+	defer ticker.Stop()
+	for {
+		if r := t.Now(); r != nil {
+			t.published.Store(r)
+		}
+		select {
+		case <-t.ended:
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Now asks the thread for the present state; nil before Run, after its end, and where the thread
+// gives no answer for a second. Any goroutine may call it.
+func (t *Task) Now() *Report {
 	t.asking.Lock()
 	defer t.asking.Unlock()
 	if t.closed {
@@ -177,8 +201,14 @@ func (t *Task) Run(ctx context.Context) error {
 		runtime.LockOSThread()
 		failed <- t.loop()
 	}()
+	var published sync.WaitGroup
+	published.Go(t.publish)
 	err := <-failed
 	close(t.ended)
+	published.Wait()
+	if t.last != nil {
+		t.published.Store(t.last)
+	}
 	return err
 }
 
@@ -204,6 +234,8 @@ func (t *Task) loop() error {
 		}
 	}
 	l.core.end(packetio.Monotonic())
+	l.last = newReport()
+	l.core.fill(packetio.Monotonic(), l.last)
 	return nil
 }
 

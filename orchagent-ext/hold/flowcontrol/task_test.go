@@ -173,7 +173,7 @@ func TestTwoNodes(t *testing.T) {
 		flow(2, 0, sai.MarkLow)
 		waitFor(t, "a flow is not released", holds(0))
 	}
-	d, u := downstream.Report(), upstream.Report()
+	d, u := downstream.Now(), upstream.Now()
 	if d == nil || u == nil {
 		t.Fatal("no report")
 	}
@@ -188,18 +188,22 @@ func TestTwoNodes(t *testing.T) {
 
 	flow(3, 150_000, sai.MarkHigh)
 	waitFor(t, "the flow is not held", holds(1))
-	if r := upstream.Report(); len(r.Holds) != 1 || r.Holds[0].From != pair.A.LinkLocal || r.Holds[0].Until < r.At || r.Holds[0].Source != sender {
+	if r := upstream.Now(); len(r.Holds) != 1 || r.Holds[0].From != pair.A.LinkLocal || r.Holds[0].Until < r.At || r.Holds[0].Source != sender {
 		t.Errorf("report of the upstream node: %+v", r.Holds)
 	}
-	if r := downstream.Report(); len(r.Flows) != 1 || !r.Flows[0].Said || r.Flows[0].To != pair.B.LinkLocal || r.Flows[0].In != pair.A.Name || r.Flows[0].Octets != 150_000 {
+	if r := downstream.Now(); len(r.Flows) != 1 || !r.Flows[0].Said || r.Flows[0].To != pair.B.LinkLocal || r.Flows[0].In != pair.A.Name || r.Flows[0].Octets != 150_000 {
 		t.Errorf("report of the downstream node: %+v", r.Flows)
 	}
+	waitFor(t, "the hold is in no report", func() bool { r := upstream.Report(); return r != nil && len(r.Holds) == 1 })
 	if err := downstream.stop(); err != nil {
 		t.Error(err)
 	}
 	waitFor(t, "the flow is held though the node that asked has ended", holds(0))
-	if downstream.Report() != nil {
-		t.Error("a report of a node that has ended")
+	if downstream.Now() != nil {
+		t.Error("an answer of a node that has ended")
+	}
+	if r := downstream.Report(); r == nil || r.Counters.Sent <= d.Counters.Sent {
+		t.Errorf("the last report is not of the end: %+v", r)
 	}
 	downstream = newNode(t, pair.A)
 	flow(4, 150_000, sai.MarkHigh)
@@ -247,7 +251,7 @@ func TestStormOnTheWire(t *testing.T) {
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &after)
 	waitFor(t, "genuine messages were not obeyed", func() bool { _, all := upstream.holding(); return all >= each/1000 })
 	counted := func() (n, lost uint64) {
-		c := upstream.Report().Counters
+		c := upstream.Now().Counters
 		lost = upstream.messages.Full()
 		return refused(&c) + c.Policed + slow(upstream.messages) + lost, lost
 	}
@@ -255,7 +259,7 @@ func TestStormOnTheWire(t *testing.T) {
 	_, lost := counted()
 	t.Logf("%.0f messages a second, %d of %d found a socket full; the process used %.2f of a core, the sender included", float64(3*each)/took.Seconds(), lost, 3*each,
 		float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano())/float64(took))
-	show := upstream.Report().Enforce
+	show := upstream.Now().Enforce
 	t.Logf("enforce under the storm: n %d, p50 %v, p99 %v, max %v", show.Count, time.Duration(show.UpperQuantile(.5)), time.Duration(show.UpperQuantile(.99)), time.Duration(show.Max))
 }
 

@@ -91,19 +91,42 @@ func ip(t *testing.T, n *fabric.Node, args ...string) {
 	}
 }
 
-// Who waits for the watcher finds what the kernel knows of the ports that it said last.
-func TestWatcherIsAwaited(t *testing.T) {
+// TestPortsAreCurrentOnceTheyWereRead: other ports than before are not current until the watcher has read
+// them, and then it is notified of, also where nothing else has changed.
+func TestPortsAreCurrentOnceTheyWereRead(t *testing.T) {
 	a := fabrictest.Pair(t).A
 	w := New(slog.New(slog.DiscardHandler))
+	if _, current := w.Ports(); current {
+		t.Error("ports are current before Run")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- a.Node.Do(func() error { return w.Run(ctx) }) }()
+	wait := func() map[string]Port {
+		t.Helper()
+		for deadline := time.After(patience); ; {
+			if ports, current := w.Ports(); current {
+				return ports
+			}
+			select {
+			case <-w.Changed():
+			case <-deadline:
+				t.Fatal("the ports are not read")
+			}
+		}
+	}
+	if ports := wait(); len(ports) > 0 {
+		t.Errorf("without ports there are %v", ports)
+	}
 	for _, neighbor := range []netip.Addr{one, two, one, two} {
 		w.SetPorts(map[string]netip.Addr{a.Name: neighbor})
-		w.Await(patience)
-		if p := w.Ports()[a.Name]; p.Neighbor != neighbor || p.Index != uint32(a.Index) {
+		if p := wait()[a.Name]; p.Neighbor != neighbor || p.Index != uint32(a.Index) {
 			t.Errorf("%+v, want neighbor %s", p, neighbor)
 		}
+	}
+	w.SetPorts(map[string]netip.Addr{a.Name: two, "absent": {}})
+	if ports := wait(); ports["absent"].Why != noNetdev {
+		t.Errorf("%v", ports)
 	}
 	cancel()
 	if err := <-done; err != nil {
@@ -134,7 +157,8 @@ func TestWatcherFindsTheRouter(t *testing.T) {
 		t.Helper()
 		deadline := time.After(patience)
 		for {
-			p := w.Ports()[a.Name]
+			ports, _ := w.Ports()
+			p := ports[a.Name]
 			if good(p) {
 				return
 			}
@@ -148,7 +172,8 @@ func TestWatcherFindsTheRouter(t *testing.T) {
 	wait("the router is not found", func(p Port) bool {
 		return p.Neighbor.IsLinkLocalUnicast() && p.NeighborMAC != roce.MAC{} && p.Why == ""
 	})
-	found := w.Ports()[a.Name]
+	ports, _ := w.Ports()
+	found := ports[a.Name]
 	if found.Index == 0 || found.MAC == (roce.MAC{}) || !found.Self.IsLinkLocalUnicast() || found.Configured {
 		t.Errorf("%+v", found)
 	}

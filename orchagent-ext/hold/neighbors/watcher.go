@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,65 +29,54 @@ const (
 	solicitGap  = time.Second      // between two questions on a link
 )
 
-// Watcher follows the neighbors of ports. Its methods may be called from any goroutine.
+// Watcher follows the neighbors of ports. Its methods may be called from any goroutine; they wait
+// for nothing.
 type Watcher struct {
 	log     *slog.Logger
 	changed chan struct{}
 	wanted  chan struct{}
 
-	mu         sync.Mutex
-	configured map[string]netip.Addr
-	ports      map[string]Port
-	reading    chan struct{} // closed when what SetPorts said was read; nil: it was
+	configured atomic.Pointer[map[string]netip.Addr] // of SetPorts; an immutable map
+	known      atomic.Pointer[known]                 // published by Run; nil before the first
 
 	solicited atomic.Uint64
 }
 
+// known are ports as they were read. It is immutable.
+type known struct {
+	configured map[string]netip.Addr // for which
+	ports      map[string]Port
+}
+
 // New returns a watcher without ports.
 func New(log *slog.Logger) *Watcher {
-	return &Watcher{log: log, changed: make(chan struct{}, 1), wanted: make(chan struct{}, 1)}
+	w := &Watcher{log: log, changed: make(chan struct{}, 1), wanted: make(chan struct{}, 1)}
+	w.configured.Store(&map[string]netip.Addr{})
+	return w
 }
 
 // SetPorts replaces the netdevs to follow, each with the link-local address of its
-// configured neighbor or the zero value.
+// configured neighbor or the zero value. Run reads them within milliseconds.
 func (w *Watcher) SetPorts(configured map[string]netip.Addr) {
-	w.mu.Lock()
-	same := maps.Equal(w.configured, configured)
-	w.configured = maps.Clone(configured)
-	if !same && w.reading == nil {
-		w.reading = make(chan struct{})
-	}
-	w.mu.Unlock()
-	if !same {
-		notify(w.wanted)
-	}
-}
-
-// Await waits until Run has read the neighbors of the ports of the last SetPorts, at most
-// for patience. It takes milliseconds.
-func (w *Watcher) Await(patience time.Duration) {
-	w.mu.Lock()
-	reading := w.reading
-	w.mu.Unlock()
-	if reading == nil {
+	if maps.Equal(*w.configured.Load(), configured) {
 		return
 	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-reading:
-	case <-timer.C:
-	}
+	configured = maps.Clone(configured)
+	w.configured.Store(&configured)
+	notify(w.wanted)
 }
 
-// Changed returns a channel that receives after a change of the result of Ports.
+// Changed returns a channel that receives after a change of the results of Ports.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
-// Ports returns the state of each port, as an immutable map.
-func (w *Watcher) Ports() map[string]Port {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.ports
+// Ports returns the state of each port, as an immutable map. It is current once Run has read the
+// ports of the last SetPorts; until then those of before are in it.
+func (w *Watcher) Ports() (ports map[string]Port, current bool) {
+	is := w.known.Load()
+	if is == nil {
+		return nil, false
+	}
+	return is.ports, maps.Equal(is.configured, *w.configured.Load())
 }
 
 // Solicited counts the questions for a router that were sent.
@@ -194,9 +182,7 @@ func (w *Watcher) follow(ctx context.Context, handle *netlink.Handle, heard <-ch
 // read reads the kernel's links and neighbors, and returns the ports that could have a
 // router whose address is unknown.
 func (w *Watcher) read(handle *netlink.Handle) (missing map[string]Port, err error) {
-	w.mu.Lock()
-	configured := w.configured
-	w.mu.Unlock()
+	configured := *w.configured.Load()
 	ports, missing := make(map[string]Port, len(configured)), map[string]Port{}
 	var errs []error
 	for name, neighbor := range configured {
@@ -211,15 +197,8 @@ func (w *Watcher) read(handle *netlink.Handle) (missing map[string]Port, err err
 			missing[name] = p
 		}
 	}
-	w.mu.Lock()
-	same := maps.Equal(w.ports, ports)
-	w.ports = ports
-	if w.reading != nil && maps.Equal(w.configured, configured) {
-		close(w.reading)
-		w.reading = nil
-	}
-	w.mu.Unlock()
-	if !same {
+	before := w.known.Swap(&known{configured, ports})
+	if before == nil || !maps.Equal(before.configured, configured) || !maps.Equal(before.ports, ports) {
 		notify(w.changed)
 	}
 	return missing, errors.Join(errs...)

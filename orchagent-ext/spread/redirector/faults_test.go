@@ -289,7 +289,7 @@ func TestRedirectorReportsWhyFlowsStay(t *testing.T) {
 		want   func(o redirect.Obstacles) int
 	}{
 		"held": {redirect.Config{Moves: redirect.MovesAny}, func(b *bed) {
-			b.r.Held = func() func(redirect.Flow) bool { return func(redirect.Flow) bool { return true } }
+			b.r.Holds = allHeld{}
 		}, func(o redirect.Obstacles) int { return o.Held }},
 		"not idle": {redirect.Config{}, func(*bed) {}, func(o redirect.Obstacles) int { return o.Waiting }},
 		"full":     {redirect.Config{Moves: redirect.MovesAny}, func(b *bed) { b.full = true }, func(o redirect.Obstacles) int { return o.Refused }},

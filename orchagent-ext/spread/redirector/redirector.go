@@ -61,6 +61,12 @@ const mostDestinations = 4096
 // longestName is how long the name of a group may be.
 const longestName = 64
 
+// Holds are the flows that flow control holds.
+type Holds interface {
+	// Held returns which flows are held now: these stay. nil: that is unknown, and all flows stay.
+	Held() func(redirect.Flow) bool
+}
+
 // Redirector places flows by rules to next hops. It is for one goroutine.
 type Redirector struct {
 	cfg redirect.Config
@@ -68,9 +74,7 @@ type Redirector struct {
 	sw  Switch
 	log *slog.Logger
 
-	// Held returns which flows are held now: these stay. nil: all are free. Where it returns nil that
-	// is unknown, and all flows stay.
-	Held func() func(redirect.Flow) bool
+	Holds Holds // nil: all flows are free
 
 	groups map[string]*group
 	dests  map[destination]*group // nil: its route has no group that flows are placed over
@@ -191,8 +195,8 @@ func (r *Redirector) Poll(now time.Time) error {
 // decide has each table decide, and reports whether rules changed.
 func (r *Redirector) decide(now time.Time) (changed bool) {
 	var held func(redirect.Flow) bool
-	if r.Held != nil {
-		if held = r.Held(); held == nil {
+	if r.Holds != nil {
+		if held = r.Holds.Held(); held == nil {
 			return false
 		}
 	}

@@ -155,13 +155,18 @@ func (b *bed) placed() {
 	}
 }
 
+// allHeld are holds of all flows.
+type allHeld struct{}
+
+func (allHeld) Held() func(redirect.Flow) bool { return func(redirect.Flow) bool { return true } }
+
 func TestRedirectorMovesNoHeldFlow(t *testing.T) {
 	b := newBed(t)
-	b.r.Held = func() func(redirect.Flow) bool { return func(redirect.Flow) bool { return true } }
+	b.r.Holds = allHeld{}
 	if b.run(2 * time.Second); len(b.rules) != 0 {
 		t.Errorf("all flows are held, and the rules are %v", b.rules)
 	}
-	b.r.Held = nil
+	b.r.Holds = nil
 	b.placed()
 }
 

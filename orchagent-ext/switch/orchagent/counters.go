@@ -5,10 +5,12 @@ package orchagent
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
 )
 
@@ -56,36 +58,50 @@ const (
 	queuesCached    = 5 * time.Second
 )
 
-// PortCounters returns a port's counters, at most as old as half a second.
-func (d *Driver) PortCounters(name string) (PortCounters, error) {
-	if time.Since(d.counts.at) > cached {
-		ports, err := d.readPorts()
-		d.counts = counterCache{time.Now(), ports, err}
+// Counters reads the counters of ports and queues in COUNTERS_DB. It is for one goroutine, which
+// may be another than the driver's.
+type Counters struct {
+	db    *sonicdb.DB
+	names []string // of ports
+	ports counterCache
+	queue queueCache
+}
+
+// Counters returns a reader for the ports of the last SetPorts.
+func (d *Driver) Counters() *Counters {
+	return &Counters{db: d.counters, names: slices.Clone(d.ports)}
+}
+
+// Port returns a port's counters, at most as old as half a second.
+func (c *Counters) Port(name string) (PortCounters, error) {
+	if time.Since(c.ports.at) > cached {
+		ports, err := c.readPorts()
+		c.ports = counterCache{time.Now(), ports, err}
 	}
-	if d.counts.err != nil {
-		return PortCounters{}, d.counts.err
+	if c.ports.err != nil {
+		return PortCounters{}, c.ports.err
 	}
-	c, ok := d.counts.ports[name]
+	is, ok := c.ports.ports[name]
 	if !ok {
-		return c, fmt.Errorf("COUNTERS_DB has no counters of port %s", name)
+		return is, fmt.Errorf("COUNTERS_DB has no counters of port %s", name)
 	}
-	return c, nil
+	return is, nil
 }
 
 // readPorts reads the counters of all ports, by their names in COUNTERS_PORT_NAME_MAP.
-func (d *Driver) readPorts() (map[string]PortCounters, error) {
-	oids, err := getOne(d.counters, rows.Row{Table: mapPorts})
+func (c *Counters) readPorts() (map[string]PortCounters, error) {
+	oids, err := getOne(c.db, rows.Row{Table: mapPorts})
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	var wanted []rows.Row
-	for _, name := range d.ports {
+	for _, name := range c.names {
 		if oid := oids[name]; oid != "" {
 			names, wanted = append(names, name), append(wanted, rows.Row{Table: tableCounters, Key: oid})
 		}
 	}
-	found, err := get(d.counters, wanted...)
+	found, err := get(c.db, wanted...)
 	if err != nil {
 		return nil, err
 	}
@@ -105,24 +121,24 @@ func (d *Driver) readPorts() (map[string]PortCounters, error) {
 }
 
 // Queues returns the counters of the egress queues of ports, at most as old as 5 s.
-func (d *Driver) Queues(ports map[string]bool) ([]QueueCounters, error) {
-	if d.counts.err != nil && time.Since(d.counts.at) < cached {
-		return nil, d.counts.err
+func (c *Counters) Queues(ports map[string]bool) ([]QueueCounters, error) {
+	if c.ports.err != nil && time.Since(c.ports.at) < cached {
+		return nil, c.ports.err
 	}
-	if now := time.Now(); now.Sub(d.queues.at) > queuesCached || !maps.Equal(d.queues.ports, ports) {
-		queues, err := d.readQueues(ports)
+	if now := time.Now(); now.Sub(c.queue.at) > queuesCached || !maps.Equal(c.queue.ports, ports) {
+		queues, err := c.readQueues(ports)
 		if err != nil {
 			return nil, err
 		}
-		d.queues = queueCache{now, maps.Clone(ports), queues}
+		c.queue = queueCache{now, maps.Clone(ports), queues}
 	}
-	return d.queues.queues, nil
+	return c.queue.queues, nil
 }
 
 // readQueues reads the counters of the egress queues of ports; queue names are
 // PORT:QUEUE.
-func (d *Driver) readQueues(ports map[string]bool) ([]QueueCounters, error) {
-	oids, err := getOne(d.counters, rows.Row{Table: mapQueues})
+func (c *Counters) readQueues(ports map[string]bool) ([]QueueCounters, error) {
+	oids, err := getOne(c.db, rows.Row{Table: mapQueues})
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +153,7 @@ func (d *Driver) readQueues(ports map[string]bool) ([]QueueCounters, error) {
 		all = append(all, QueueCounters{Port: port, Queue: uint8(queue)})
 		wanted = append(wanted, rows.Row{Table: tableCounters, Key: oid}, rows.Row{Table: tableWatermarks, Key: oid})
 	}
-	found, err := get(d.counters, wanted...)
+	found, err := get(c.db, wanted...)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func TestQueuesAreReadForTheGivenPortsAlone(t *testing.T) {
 	write(mapQueues, "", map[string]string{"Ethernet0:3": "oid:0x3", "Ethernet4:0": "oid:0x4", "Ethernet0:x": "oid:0x5", "Ethernet8": "oid:0x6"})
 	write(tableCounters, "oid:0x3", map[string]string{"SAI_QUEUE_STAT_PACKETS": "7", "SAI_QUEUE_STAT_BYTES": "700", "SAI_QUEUE_STAT_DROPPED_PACKETS": "N/A"})
 	write(tableWatermarks, "oid:0x3", map[string]string{"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": "9000"})
-	d := p.driver()
+	d := p.driver().Counters()
 	first := map[string]bool{"Ethernet0": true}
 	is := func(ports map[string]bool, want ...QueueCounters) {
 		t.Helper()
@@ -44,13 +44,13 @@ func TestQueuesAreReadForTheGivenPortsAlone(t *testing.T) {
 	}
 	was := QueueCounters{Port: "Ethernet0", Queue: 3, Watermark: 9000, Packets: 7, Octets: 700}
 	is(first, was)
-	d.queues.at = d.queues.at.Add(time.Hour) // the machine may be busy
+	d.queue.at = d.queue.at.Add(time.Hour) // the machine may be busy
 	write(tableCounters, "oid:0x3", map[string]string{"SAI_QUEUE_STAT_PACKETS": "8"})
 	is(first, was)
 	is(map[string]bool{"Ethernet4": true}, QueueCounters{Port: "Ethernet4"})
 	is(first, QueueCounters{Port: "Ethernet0", Queue: 3, Watermark: 9000, Packets: 8})
 	write(tableCounters, "oid:0x3", map[string]string{"SAI_QUEUE_STAT_PACKETS": "9"})
-	d.queues.at = time.Now().Add(-2 * queuesCached)
+	d.queue.at = time.Now().Add(-2 * queuesCached)
 	is(first, QueueCounters{Port: "Ethernet0", Queue: 3, Watermark: 9000, Packets: 9})
 	is(nil)
 }

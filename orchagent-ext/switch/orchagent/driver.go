@@ -46,8 +46,6 @@ type Driver struct {
 	silent   bool               // orchagent does not answer for ACLs: a release older than that
 	notes    map[string]string  // by row, what the operator should know
 	leaving  map[string]bool    // rows that were removed, and maybe not yet by orchagent
-	counts   counterCache
-	queues   queueCache
 	queueIDs queueIDs
 	stream   *stream // of High Frequency Telemetry; nil: the kernel has none
 }

@@ -4,7 +4,6 @@ package saidriver
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -39,6 +38,7 @@ func (d *Driver) SetPorts(ports []engine.Port) error {
 	if len(byLane) == 0 && unread != nil {
 		return unread
 	}
+	// new maps: Counters have those of before
 	d.ports, d.missing = map[string]sai.ObjectID{}, map[string]string{}
 	names := map[sai.ObjectID]string{}
 	indexes := map[sai.ObjectID]uint32{}
@@ -116,22 +116,9 @@ func (d *Driver) port(name string) (sai.ObjectID, error) {
 	return id, nil
 }
 
-// PortStats reads the counters of ports, in their order; nil: a port has none. Ports that
-// are missing, or whose counters fail, are nil.
+// PortStats reads the counters of ports as [Counters.PortStats] does, in the driver's goroutine.
 func (d *Driver) PortStats(names []string) []*sai.PortStats {
-	all, ids, places := make([]*sai.PortStats, len(names)), []sai.ObjectID{}, []int{}
-	for i, name := range names {
-		if id, ok := d.ports[name]; ok {
-			ids, places = append(ids, id), append(places, i)
-		}
-	}
-	stats, errs := d.lib.AllPortStats(ids)
-	for i, place := range places {
-		if errs[i] == nil {
-			all[place] = &stats[i]
-		}
-	}
-	return all
+	return portStats(d.lib, d.ports, names)
 }
 
 // queues returns the number of queues of the port with most, or the reason why there are
@@ -152,41 +139,6 @@ func (d *Driver) queues() (n uint8, none string) {
 		return 0, "the SAI library tells of no queues: " + err.Error()
 	}
 	return 0, "the SAI library's ports have none; the software switch has some where the SAI profile says SLUICE_QUEUES=8"
-}
-
-// Queue is an egress queue of a port, by its number.
-type Queue struct {
-	Port  string
-	Queue int
-}
-
-// QueueStats reads the statistics of egress queues, in their order; nil: a queue has none.
-// The error is that of a queue which is there and has a library that counts.
-func (d *Driver) QueueStats(queues []Queue) ([]map[sai.QueueStat]uint64, error) {
-	all, ids, places := make([]map[sai.QueueStat]uint64, len(queues)), []sai.ObjectID{}, []int{}
-	for i, q := range queues {
-		if of := d.queuesOf[d.ports[q.Port]]; q.Queue < len(of) {
-			ids, places = append(ids, of[q.Queue]), append(places, i)
-		}
-	}
-	stats, errs := d.lib.AllQueueStats(ids)
-	var failed error
-	for i, place := range places {
-		all[place] = stats[i]
-		if err := refusal(errs[i]); err != nil && !errors.Is(err, engine.ErrRefused) && !errors.Is(err, engine.ErrGone) {
-			failed = fmt.Errorf("queue %d of port %s: %w", queues[place].Queue, queues[place].Port, err)
-		}
-	}
-	return all, failed
-}
-
-// AtOnce returns of how many ports, or of how many queues, one call reads statistics. It
-// is 1 for a library without calls for many.
-func (d *Driver) AtOnce(ports bool) int {
-	if ports {
-		return d.lib.PortsAtOnce()
-	}
-	return d.lib.QueuesAtOnce()
 }
 
 // Missing returns the reason for which a row of PORT lacks a port of the switch, or "".

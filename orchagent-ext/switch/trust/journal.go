@@ -19,7 +19,8 @@ import (
 // The journal: how the process ends (4 octets), the trial, calls under way, the objects
 // that were created last and are still there, and the last one of each type. The trial
 // and each call have a slot: when it began (ns since 1970; 0: the slot is free), whether
-// it takes too long, the length of a text, and the text. An object is its id (0: free)
+// it takes too long, whether it is made beside the engine's steps, the length of a text, and the
+// text. An object is its id (0: free)
 // and its type, to the first zero. Numbers are in the machine's order.
 const (
 	slotSize    = 1024
@@ -32,6 +33,7 @@ const (
 
 	offBegan  = 0
 	offHangs  = 8
+	offBeside = 9
 	offLength = 12
 	offText   = 16
 )
@@ -50,9 +52,9 @@ func (t Trying) String() string { return t.Need + " " + t.Method + " " + t.Mark 
 type Ended struct {
 	Call   string // with object and attributes
 	Began  time.Time
-	Signal int  // that the library caused; sai.EndsByExit: it left; 0: it did not end the process
-	Hung   bool // the call took longer than the limit
-	Trying Trying
+	Signal int    // that the library caused; sai.EndsByExit: it left; 0: it did not end the process
+	Hung   bool   // the call took longer than the limit
+	Trying Trying // zero for a call beside the engine's steps
 }
 
 // AtFault reports whether the library ended the process, or hung; false for a process that
@@ -157,6 +159,7 @@ func last(memory []byte, kind string) []byte {
 // several calls under way the one that began last counts.
 func ended(memory []byte) *Ended {
 	var last *Ended
+	beside := false
 	for i := range calls {
 		s := slot(memory, i)
 		began := int64(binary.NativeEndian.Uint64(s[offBegan:]))
@@ -165,11 +168,11 @@ func ended(memory []byte) *Ended {
 		}
 		e := &Ended{Call: textIn(s), Began: time.Unix(0, began), Hung: s[offHangs] != 0, Signal: int(binary.NativeEndian.Uint32(memory))}
 		if last == nil || e.Began.After(last.Began) {
-			last = e
+			last, beside = e, s[offBeside] != 0
 		}
 	}
-	if last == nil {
-		return nil
+	if last == nil || beside {
+		return last
 	}
 	if words := strings.Fields(textIn(memory[slotSize:])); len(words) == 3 {
 		last.Trying = Trying{words[0], words[1], words[2]}

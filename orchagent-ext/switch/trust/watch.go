@@ -57,7 +57,10 @@ func (w *Watch) Calling(c *sai.Call) int {
 			text := c.Append(s[offText:offText:slotSize])
 			// a longer one is cut
 			binary.NativeEndian.PutUint32(s[offLength:], uint32(copy(s[offText:], text)))
-			s[offHangs] = 0
+			s[offHangs], s[offBeside] = 0, 0
+			if c.Beside {
+				s[offBeside] = 1
+			}
 			atomic.StoreUint32((*uint32)(unsafe.Pointer(&w.memory[0])), 0) // Go's own code went on
 			binary.NativeEndian.PutUint64(s[offBegan:], uint64(at.began.UnixNano()))
 			at.Unlock()
@@ -84,7 +87,7 @@ func (w *Watch) Called(token int, c *sai.Call, answer sai.Status) {
 }
 
 // noteObject notes an object that was created, and forgets one that was removed. These calls
-// come from one goroutine.
+// come from one goroutine, the engine's.
 func (w *Watch) noteObject(c *sai.Call) {
 	switch {
 	case c.Name == "create" && c.ID != sai.Null:

@@ -4,6 +4,7 @@ package trust
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -108,6 +109,35 @@ func TestTheNextProcessKnowsWhichCallEndedTheLastOne(t *testing.T) {
 				t.Errorf("beside it: %v, %v", ended, err)
 			}
 		})
+	}
+}
+
+// TestCallBesideAStepBlamesNoMethod: statistics are read while a method is tried, and end the process.
+// The call is at fault.
+func TestCallBesideAStepBlamesNoMethod(t *testing.T) {
+	journal := filepath.Join(t.TempDir(), "sai.journal")
+	w, _, err := New(journal, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, beside := range []bool{false, true} {
+		w.Try(Trying{"export", "sample", "1"})
+		w.Calling(&sai.Call{Name: "get stats of", Object: "port", Beside: beside})
+		next := filepath.Join(t.TempDir(), fmt.Sprint(beside))
+		there, err := os.ReadFile(journal)
+		if err == nil {
+			err = os.WriteFile(next, there, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, ended, err := New(next, time.Minute) // as the next process would
+		if err != nil || ended == nil {
+			t.Fatalf("%v, %v", ended, err)
+		}
+		if blamed := ended.Trying != (Trying{}); blamed == beside {
+			t.Errorf("beside %t: ended while %+v", beside, ended.Trying)
+		}
 	}
 }
 
