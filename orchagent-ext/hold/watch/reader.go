@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,7 +69,7 @@ func (r *reader) counts(s *settings) (all []Readings) {
 
 // run reads the queues until ctx is done.
 func (r *reader) run(ctx context.Context, config *atomic.Pointer[settings]) error {
-	clocks := map[sai.ObjectID]*sampled.Clock{}
+	clocks := clocks{}
 	for next := sampled.Interval; ; {
 		if !clock.Sleep(ctx, next) {
 			return nil
@@ -82,9 +83,29 @@ func (r *reader) run(ctx context.Context, config *atomic.Pointer[settings]) erro
 	}
 }
 
+// clocks judge the readings of queues that are watched.
+type clocks map[sai.ObjectID]*queueClock
+
+// queueClock is that of a queue since it is watched.
+type queueClock struct {
+	sampled.Clock
+	samples *atomic.Uint64 // of [settings]: others after it was left alone
+}
+
+// of returns the clock of a queue, which begins where the queue is watched again.
+func (c clocks) of(id sai.ObjectID, samples *atomic.Uint64) *sampled.Clock {
+	q := c[id]
+	if q == nil || q.samples != samples {
+		q = &queueClock{sampled.Clock{Interval: sampled.Interval}, samples}
+		c[id] = q
+	}
+	q.Sampled = samples.Load()
+	return &q.Clock
+}
+
 // round reads each queue once, and returns the interval until the next one; 0: all queues are
 // left alone.
-func (r *reader) round(ctx context.Context, c *settings, clocks map[sai.ObjectID]*sampled.Clock) (next time.Duration) {
+func (r *reader) round(ctx context.Context, c *settings, clocks clocks) (next time.Duration) {
 	if c == nil || len(c.Queues) == 0 {
 		clear(clocks)
 		r.pace.Store(0)
@@ -93,6 +114,7 @@ func (r *reader) round(ctx context.Context, c *settings, clocks map[sai.ObjectID
 		r.mu.Unlock()
 		return 0
 	}
+	maps.DeleteFunc(clocks, func(id sai.ObjectID, _ *queueClock) bool { return c.sampled[id] == nil })
 	ids := make([]sai.ObjectID, 0, len(c.Queues))
 	for id := range c.Queues {
 		ids = append(ids, id)
@@ -102,12 +124,7 @@ func (r *reader) round(ctx context.Context, c *settings, clocks map[sai.ObjectID
 	now, why := packetio.Monotonic(), ""
 	for i, d := range all {
 		id := ids[i]
-		clock := clocks[id]
-		if clock == nil {
-			clock = &sampled.Clock{Interval: sampled.Interval}
-			clocks[id] = clock
-		}
-		clock.Sampled = c.sampled[id].Load()
+		clock := clocks.of(id, c.sampled[id])
 		clock.Took(time.Duration(now-began) / time.Duration(len(all)))
 		if d.Slow != "" {
 			clock.Slower(d.Slow)
