@@ -50,7 +50,7 @@ def test_a_container_that_is_down(switch, monkeypatch):
     assert switch.row('SLUICE_PORT|Ethernet0') == {'role': 'edge'}
     inspected, line = called(switch)
     assert inspected == 'inspect --format {{.State.Running}} sluice'
-    assert line.startswith('run --rm --network none -v /var/run/redis:/var/run/redis -v /host/sluice:/var/lib/sluice -i -e SLUICE_SONIC_VERB=config ')
+    assert line.startswith('run --rm --network none -v /var/run/redis:/var/run/redis -v /host/sluice:/var/lib/sluice -e SLUICE_SONIC_VERB=config ')
     assert line.endswith(' docker-sluice start.sh sluice port set Ethernet0 --role edge') and 'cache-1000' in line
 
 
