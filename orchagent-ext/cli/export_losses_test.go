@@ -29,7 +29,7 @@ func TestDropsAreThoseOfTheCollector(t *testing.T) {
 	}
 }
 
-// TestExportSaysWhatACollectorLost: a socket that nobody reads is full after some messages.
+// TestExportSaysWhatACollectorLost: an unread socket is full after some messages.
 func TestExportSaysWhatACollectorLost(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the drops of sockets are those that Linux lists")

@@ -181,7 +181,7 @@ func target(fields map[string]string) string {
 	return ""
 }
 
-// parseEntry reads what an entry's own attributes say.
+// parseEntry reads an entry's own attributes.
 func parseEntry(oid string, fields map[string]string) entry {
 	e := entry{oid: oid, table: fields[entryField+"TABLE_ID"]}
 	for name, to := range map[string]*netip.Prefix{"SRC_IP": &e.src, "DST_IP": &e.dst, "SRC_IPV6": &e.src, "DST_IPV6": &e.dst} {

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rowsOfFeatures enables what the driver orchagent does besides placement, a feature at a time.
+// rowsOfFeatures enables the features of the driver orchagent besides placement, a feature at a time.
 func rowsOfFeatures(ctx context.Context, s *sonic) error {
 	if err := s.startSluiced(ctx); err != nil {
 		return err
@@ -254,13 +254,13 @@ func hangs(ctx context.Context, s *sonic) error {
 	})
 }
 
-// logged returns what sluiced's log has after some text.
+// logged returns the log of sluiced after some text.
 func (s *sonic) logged(after string) (string, error) {
 	text, err := os.ReadFile(s.logFile())
 	return strings.TrimPrefix(string(text), after), err
 }
 
-// removals adds up what sluiced's log says that it removed, after some text.
+// removals adds up the removed objects in the log of sluiced, after some text.
 func (s *sonic) removals(after string) (n int, err error) {
 	text, err := s.logged(after)
 	for field := range strings.FieldsSeq(text) {

@@ -30,7 +30,6 @@ type link struct {
 	missed      bool
 	forgotten   time.Time // this time
 	fixed       []optionRecord
-	pace        pacer // of datagrams
 	healthFirst bool  // in the last message
 }
 
@@ -50,7 +49,7 @@ func (c *collector) serve(ctx context.Context, conn net.Conn, limit int) error {
 	}
 	l.fixed = fixedOptions(c.config.Process, l.s)
 	if !c.to.Transport.stream() {
-		l.pace.rate = c.config.Pace
+		l.s.pace.rate = c.config.Pace
 	}
 	defer l.timer.Stop()
 	var watching sync.WaitGroup
@@ -111,7 +110,7 @@ func (l *link) loop(ctx context.Context) error {
 		if n+h == 0 {
 			continue
 		}
-		if wait := l.pace.wait(len(l.s.message), time.Now()); wait > 0 && !clock.Sleep(ctx, wait) {
+		if wait := l.s.pace.wait(len(l.s.message), time.Now()); wait > 0 && !clock.Sleep(ctx, wait) {
 			l.s.abort() // the records wait in the queue
 			return ctx.Err()
 		}
