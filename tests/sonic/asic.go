@@ -160,7 +160,7 @@ func (a *asic) entry(oid string, fields map[string]string) entry {
 	if hop == nil {
 		return e
 	}
-	e.nextHop, _ = netip.ParseAddr(hop["SAI_NEXT_HOP_ATTR_IP"]) // not valid: the check that compares it says so
+	e.nextHop, _ = netip.ParseAddr(hop["SAI_NEXT_HOP_ATTR_IP"]) // not valid: the check that compares it shows it
 	port := a.objects[kindRIF][hop["SAI_NEXT_HOP_ATTR_ROUTER_INTERFACE_ID"]]["SAI_ROUTER_INTERFACE_ATTR_PORT_ID"]
 	for _, h := range a.objects[kindHostif] {
 		if port != "" && h["SAI_HOSTIF_ATTR_OBJ_ID"] == port {

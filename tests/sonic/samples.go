@@ -160,7 +160,7 @@ func (p *portIndexes) uplink(index int) bool {
 		return false
 	}
 	p.read, p.ups = time.Now(), map[int]bool{}
-	_ = p.s.leaf.Do(func() error { // a port that is missing has no packets
+	_ = p.s.leaf.Do(func() error { // a port that is missing lacks a packets
 		for i := range uplinks + 1 {
 			link, err := netlink.LinkByName(portName(i))
 			switch {

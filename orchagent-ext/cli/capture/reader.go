@@ -24,7 +24,7 @@ type Reader struct {
 	// length is that of the data before it is unpacked, octets; 0: unknown
 	length   int64
 	packed   bool   // compressed
-	unpacked func() // ends the unpacking; nil: there is none
+	unpacked func() // ends the unpacking, or nil
 	count    *counter
 	room     bounds
 	file     *savefile.Reader

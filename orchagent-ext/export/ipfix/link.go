@@ -30,7 +30,7 @@ type link struct {
 	missed      bool
 	forgotten   time.Time // this time
 	fixed       []optionRecord
-	healthFirst bool  // in the last message
+	healthFirst bool // in the last message
 }
 
 // inFlight is how long the end of a DTLS session waits for datagrams that the collector

@@ -37,7 +37,7 @@ type session struct {
 	sequence uint32 // data records of committed messages
 
 	message []byte
-	set     int    // offset of the open set; 0: none
+	set     int    // offset of the open set, or 0
 	setID   uint16 // of the open set
 	records uint32 // data records in the message, with options
 	flows   uint32 // of these, records of flows and packets

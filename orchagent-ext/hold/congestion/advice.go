@@ -9,7 +9,7 @@ import "time"
 type Pace struct {
 	Interval time.Duration // no two messages for a flow are closer
 	Lifetime int           // for how many intervals a rate holds; at least 1
-	RTT      time.Duration // to the senders and back; 0: not known
+	RTT      time.Duration // to the senders and back; 0: unknown
 }
 
 // effect returns for how long advice shows in the packets that come: its lifetime, and the time until the

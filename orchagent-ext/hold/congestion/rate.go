@@ -9,10 +9,10 @@ import (
 
 // Target has the aim and the bounds of advised rates (SLUICE_RATE_ADVICE).
 type Target struct {
-	Bytes uint64        // octets that all flows of the queue together may keep there; not 0
-	Delay time.Duration // that packets may wait there; not 0
+	Bytes uint64        // octets that all flows of the queue together may keep there; other than 0
+	Delay time.Duration // that packets may wait there; other than 0
 	Min   uint32        // Mbit/s; no rate below it is advised
-	Port  uint32        // Mbit/s, the speed of the egress port; 0: not known
+	Port  uint32        // Mbit/s, the speed of the egress port; 0: unknown
 }
 
 // Measured has the measurements of a flow in its queue over one interval.
@@ -23,9 +23,9 @@ type Measured struct {
 	Flows   int           // flows that have octets in the queue, this one included; 0 counts as 1
 	Delay   time.Duration // that packets waited
 	Lost    bool          // whether the queue dropped packets of the flow
-	Last    uint32        // Mbit/s of the last advice to its sender, while that holds; 0: none
+	Last    uint32        // Mbit/s of the last advice to its sender, while that holds, or 0
 	Advised uint32        // Mbit/s of the last advice to all flows of the queue together, while that holds
-	Fair    uint32        // Mbit/s, at which each of the flows would leave if all got the same; 0: not known
+	Fair    uint32        // Mbit/s, at which each of the flows would leave if all got the same; 0: unknown
 	Most    uint32        // Mbit/s, at which the largest of them arrives, averaged
 }
 
@@ -119,7 +119,7 @@ func (t *Target) clamp(rate float64) uint32 {
 type Policy struct {
 	Src, Dst netip.Prefix // the zero value: any
 	DSCP     int          // -1: any
-	Rate     uint32       // Mbit/s; not 0
+	Rate     uint32       // Mbit/s; other than 0
 }
 
 // Matches reports whether the policy is for packets of this kind.

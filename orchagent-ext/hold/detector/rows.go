@@ -22,7 +22,7 @@ type Row struct {
 	Stream      uint16 // 0: unknown
 	Octets      uint64 // in the queue, as known last
 	Congested   bool
-	Advised     uint32     // Mbit/s, the advice that holds for its sender; 0: none
+	Advised     uint32     // Mbit/s, the advice that holds for its sender, or 0
 	Exceeds     bool       // its sender exceeds its advice by far
 	Requested   bool       // a neighbor was asked to hold it
 	To          netip.Addr // that neighbor

@@ -47,7 +47,7 @@ const (
 	Refreshed                // it replaced one with its key
 	Ended                    // it ended one with its key
 	Unknown                  // it ends or extends nothing: there is none with its key, or no flow
-	Full                     // the table has no room for it
+	Full                     // the table has lack of room for it
 	Ignored                  // its key held a flow for too long without a resume, and waits
 
 	// NumOutcomes is how many there are.

@@ -61,7 +61,7 @@ const (
 	eventRoom   = 64
 	learnedRoom = 4096
 	messageRoom = 32
-	rounds      = 8           // of events and messages before what is due
+	rounds      = 8           // of events and messages before due work
 	longest     = time.Second // of a wait
 	answerWait  = time.Second // for the answer to Now
 	reportEvery = 500 * time.Millisecond
@@ -176,7 +176,7 @@ func (t *Task) Realtime() string {
 
 // wake ends the wait of the task's thread, by its eventfd.
 func (t *Task) wake() {
-	one := [8]byte{1} // in either byte order it is not 0
+	one := [8]byte{1} // in either byte order it is other than 0
 	_, _ = unix.Write(t.control, one[:])
 }
 

@@ -152,7 +152,7 @@ func (r *reader) round(ctx context.Context, c *settings, clocks clocks) (next ti
 	}
 	r.pace.Store(int64(next))
 	r.why.Store(&why)
-	one := [8]byte{1} // in either byte order it is not 0
+	one := [8]byte{1} // in either byte order it is other than 0
 	_, _ = unix.Write(r.wake, one[:])
 	return max(next, sampled.Interval)
 }

@@ -37,7 +37,7 @@ type room struct {
 	last    reading // of CRM
 	pause   time.Duration
 	until   time.Time // no rule is added before
-	refused bool      // the last reading is that a rule found no room
+	refused bool      // the last reading is that a rule lacked room
 }
 
 // reading is one of CRM: entries of tables.

@@ -203,7 +203,7 @@ func (f *ruled) waitedSince(now time.Time) (longest time.Duration) {
 func (f *ruled) row(slot int) rows.Row {
 	r := &f.flow
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(r.Key())) // never fails
+	_, _ = h.Write([]byte(r.Key())) // always succeeds
 	to := f.slots[slot].to
 	fields := map[string]string{
 		"PRIORITY":    strconv.Itoa(rulePriority + slot),
