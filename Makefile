@@ -40,7 +40,7 @@ LINT_DEPS := shellcheck mandoc ansible-lint
 ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 
-.PHONY: tool sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab kernels demo image image-tar image-test arm64 arm64-test clean sai-abi-check
+.PHONY: tool sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab kernels sonic sonic-utilities demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -158,9 +158,18 @@ rdma-lab: build ## put RDMA stacks of others at the ends of a fabric, as root: g
 	@make -s deps DEPS='qemu-system-x86 redis-server iproute2 xz-utils'
 	go run -trimpath -buildvcs=false ./tests/rdma
 
+sonic-utilities: build ## run SONiC's own utilities beside Sluice, as root: SONIC=DIR has its programs; some 20 minutes; writes build/sonic/utilities.json
+	@[ -n '$(SONIC)' ] || { echo "SONIC=DIR: a folder with SONiC's programs in their places, such as an unpacked image docker-sonic-vs"; exit 1; }
+	sonic-container/with-docker.sh make image-tar
+	go run -trimpath -buildvcs=false ./tests/sonic/utilities -sonic '$(SONIC)' -into build/sonic/report.json
+
 kernels: build ## run the software switch's tests and each feature with the kernels of Debian's suites, as root: guests without KVM (some 20 minutes); writes build/kernels/report.json
 	@make -s deps DEPS='qemu-system-x86 redis-server iproute2 xz-utils $(TO_BUILD)'
 	go run -trimpath -buildvcs=false ./tests/kernels
+
+sonic: ## run sluiced beside SONiC's own daemons, as root: SONIC=DIR has their programs (docs/sonic-vs.md); some 15 minutes; writes build/sonic/report.json
+	@make -s deps DEPS='redis-server iproute2'
+	go run -trimpath -buildvcs=false ./tests/sonic -sonic '$(SONIC)'
 
 # The demo says first that the kernel is too old: the build after it takes minutes.
 SHOWN      := spread,placement,stock,hold,wan

@@ -114,14 +114,13 @@ func TestPacketsEndWithTheContext(t *testing.T) {
 		err error
 	}
 	done := make(chan result)
-	begun := time.Now()
 	go func() {
-		n, err := l.Packets(ctx, make([]sai.Packet, 4), 10*patience)
+		n, err := l.Packets(ctx, make([]sai.Packet, 4), time.Hour)
 		done <- result{n, err}
 	}()
 	cancel()
-	if r := <-done; r.n != 0 || !errors.Is(r.err, context.Canceled) || time.Since(begun) > patience {
-		t.Errorf("%d packets, %v after %v", r.n, r.err, time.Since(begun))
+	if r := <-done; r.n != 0 || !errors.Is(r.err, context.Canceled) {
+		t.Errorf("%d packets, %v", r.n, r.err)
 	}
 	if n, err := l.Packets(t.Context(), nil, patience); n != 0 || err != nil {
 		t.Errorf("%d packets where there is no room for one, %v", n, err)

@@ -45,10 +45,9 @@ func (a *Authenticator) Still(ctx context.Context) error {
 // neither. A name of its own needs its password, and one that differs from the
 // certificate's, too.
 func (a *Authenticator) identify(ctx context.Context, check func(name, password string, from Origin) error) (string, error) {
-	md, _ := metadata.FromIncomingContext(ctx)
-	name, password := md.Get("username"), md.Get("password")
-	if len(name) > 1 || len(password) > 1 {
-		return "", errors.New("username or password is in the metadata more than once")
+	name, password, err := Login(ctx)
+	if err != nil {
+		return "", err
 	}
 	p, _ := peer.FromContext(ctx)
 	certified, err := a.fromCertificate(p)
@@ -56,15 +55,15 @@ func (a *Authenticator) identify(ctx context.Context, check func(name, password 
 		return "", err
 	}
 	switch {
-	case len(password) == 1 && len(name) == 1:
+	case password != "" && name != "":
 		if a.Users == nil {
 			return "", errors.New("there is a password in the metadata, and the server has no file of users")
 		}
-		return name[0], check(name[0], password[0], origin(p))
-	case len(password) == 1:
+		return name, check(name, password, origin(p))
+	case password != "":
 		return "", errors.New("there is a password in the metadata, and no username")
-	case len(name) == 1 && name[0] != certified:
-		return "", fmt.Errorf("username %q needs its password in the metadata", name[0])
+	case name != "" && name != certified:
+		return "", fmt.Errorf("username %q needs its password in the metadata", name)
 	case certified != "":
 		return certified, nil
 	case a.Users != nil && !bySocket(p):
@@ -73,6 +72,21 @@ func (a *Authenticator) identify(ctx context.Context, check func(name, password 
 		return "", errors.New("neither a client certificate nor a password")
 	}
 	return Local, nil
+}
+
+// Login returns the user and the password in the metadata of an RPC. Empty ones, as some clients send
+// with a certificate, are none.
+func Login(ctx context.Context) (name, password string, err error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	for key, value := range map[string]*string{"username": &name, "password": &password} {
+		switch all := md.Get(key); {
+		case len(all) > 1:
+			return "", "", errors.New("username or password is in the metadata more than once")
+		case len(all) == 1:
+			*value = all[0]
+		}
+	}
+	return name, password, nil
 }
 
 // bySocket reports whether the client came by a unix socket, whose octets stay on this

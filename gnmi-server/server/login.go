@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 	"sluice/gnmi-server/auth"
@@ -40,7 +39,7 @@ var open = map[string]bool{
 // read.
 func (s *Server) Tap(ctx context.Context, rpc *tap.Info) (context.Context, error) {
 	conn := sessions.Of(ctx)
-	if open[rpc.FullMethodName] && len(metadata.ValueFromIncomingContext(ctx, "password")) == 0 {
+	if _, password, err := auth.Login(ctx); open[rpc.FullMethodName] && password == "" && err == nil {
 		if _, err := s.Who.Identify(ctx); err != nil || conn.Admit() != nil {
 			conn.Ask()
 		}

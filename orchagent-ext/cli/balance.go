@@ -122,6 +122,7 @@ switch uses; crc32 and crc16 over the same fields model ASICs.`,
 		}
 		fmt.Fprintln(cmd.ErrOrStderr(), s)
 		if b.Packets == 0 {
+			s.advise(cmd)
 			return fmt.Errorf("%s: no packet to spread (--traffic %s)", args[0], *which)
 		}
 		if drawing != nil {
@@ -167,7 +168,7 @@ func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (sca
 	for _, s := range b.Spreads {
 		s.PerPath = make([]uint64, b.Paths)
 	}
-	s, err := scanFrames(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
+	s, err := scan{look: roce.LookCopies, samples: true}.read(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
 		if err != nil {
 			return nil
 		}
@@ -186,6 +187,7 @@ func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (sca
 		default:
 			weight = 1
 		}
+		weight *= uint64(max(f.Sample.Rate, 1)) // one of so many was sampled
 		tuple := ecmp.Tuple{Src: p.Src(), Dst: p.Dst(), Proto: 17, SrcPort: p.SrcPort(), DstPort: roce.UDPPort}
 		for _, s := range b.Spreads {
 			tuple.FlowLabel = p.FlowLabel()

@@ -66,7 +66,7 @@ func TestBalancePlacedMovesIdleFlows(t *testing.T) {
 					if err == io.EOF {
 						break
 					}
-					if err := f.Parse(&packet); err != nil {
+					if err := f.Parse(&packet, roce.LookLink); err != nil {
 						t.Fatal(err)
 					}
 					weight := uint64(0)

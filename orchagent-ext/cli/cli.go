@@ -32,9 +32,12 @@ func damaged(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &left)
 }
 
+// statusStale is the exit status where sluiced does not run, or is silent.
+const statusStale = 3
+
 // Run executes one command line of the program of that version and returns the exit
 // status: 1, and one line on stderr, for every error; 2 where sai-check found no method; 3
-// where what is shown is stale; 130, as of shells, where the user interrupted a command that ended well.
+// where sluiced does not run, or is silent, and what is shown is stale; 130, as of shells, where the user interrupted a command that ended well.
 func Run(ctx context.Context, programVersion string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	version = programVersion
 	return run(ctx, args, stdin, stdout, stderr)
@@ -56,7 +59,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		case errors.Is(err, errNoMethod):
 			return 2
 		case errors.As(err, &stale):
-			return 3
+			return statusStale
 		}
 		return 1
 	})

@@ -84,13 +84,16 @@ func (s *settingsCommand) addDry(flags *pflag.FlagSet) {
 }
 
 // open calls use with CONFIG_DB, which is closed then.
-func (s *settingsCommand) open(use func(*settings.Writer) error) error {
+func (s *settingsCommand) open(cmd *cobra.Command, use func(*settings.Writer) error) error {
 	dbs, err := s.databases.open("CONFIG_DB")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = dbs.close() }()
-	return use(&settings.Writer{Store: dbs["CONFIG_DB"], File: s.file(), Dry: s.dry, Now: time.Now})
+	warn := func(why error) {
+		cmd.PrintErrf("warning: CONFIG_DB is changed, and the journal that rollback goes by does not say so: %v\n", why)
+	}
+	return use(&settings.Writer{Store: dbs["CONFIG_DB"], File: s.file(), Dry: s.dry, Now: time.Now, Warn: warn})
 }
 
 // file is the journal's, one for each ASIC.
@@ -104,7 +107,7 @@ func (s *settingsCommand) file() string {
 
 // change carries out a change; a dry run prints it.
 func (s *settingsCommand) change(cmd *cobra.Command, change settings.Change) error {
-	return s.open(func(w *settings.Writer) error {
+	return s.open(cmd, func(w *settings.Writer) error {
 		edits, err := w.Change(cmd.Context(), whoami(), commandLine(cmd), settings.WithDevices(change, kit.Devices()))
 		if err != nil {
 			return err
@@ -208,16 +211,17 @@ func (s *settingsCommand) load() *cobra.Command {
 		Use:   "load FILE",
 		Short: "Set all rows of a file in the form of config_db.json",
 		Long: `Set all rows of a file in the form of config_db.json, together. A row has afterwards the fields of the
-file and no others; rows that the file does not have stay. Tables that are not of Sluice are left
-out, but rows of PORT that make network devices ports. - is standard input.`,
+file and no others; rows that the file does not have stay, and one that is null there is removed. Tables
+that are not of Sluice are left out, but rows of PORT that make network devices ports. Of a file for
+several ASICs the part of this one counts. - is standard input.`,
 		Args: kit.Exactly("FILE"),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		all, err := readConfig(cmd, args[0])
+		f, err := s.readConfig(cmd, args[0])
 		if err != nil {
 			return err
 		}
-		return s.change(cmd, settings.Replace(all))
+		return s.change(cmd, f.Load())
 	}
 	return cmd
 }

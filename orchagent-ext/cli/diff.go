@@ -14,7 +14,6 @@ import (
 	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/settings"
-	"sluice/yang/rows"
 	"sluice/yang/text"
 )
 
@@ -44,7 +43,7 @@ A line with - has what is not in CONFIG_DB any more, one with + what is there in
 		if len(args) > 0 && cmd.Flags().Changed("last") {
 			return errors.New("--last and FILE do not go together")
 		}
-		return s.open(func(w *settings.Writer) error {
+		return s.open(cmd, func(w *settings.Writer) error {
 			before, named, err := s.point(cmd, w, last, args)
 			if err != nil {
 				return err
@@ -72,8 +71,11 @@ A line with - has what is not in CONFIG_DB any more, one with + what is there in
 // point returns the configuration that CONFIG_DB is compared with, and its name.
 func (s *settingsCommand) point(cmd *cobra.Command, w *settings.Writer, last int, args []string) (settings.Config, string, error) {
 	if len(args) > 0 {
-		all, err := readConfig(cmd, args[0])
-		return settings.NewConfig(all), args[0], err
+		f, err := s.readConfig(cmd, args[0])
+		if err != nil {
+			return nil, "", err
+		}
+		return settings.NewConfig(f.Rows), args[0], nil
 	}
 	j, err := w.Known()
 	if err != nil {
@@ -88,16 +90,16 @@ func (s *settingsCommand) point(cmd *cobra.Command, w *settings.Writer, last int
 }
 
 // readConfig reads rows out of a file; - is standard input.
-func readConfig(cmd *cobra.Command, name string) ([]rows.Row, error) {
+func (s *settingsCommand) readConfig(cmd *cobra.Command, name string) (*settings.File, error) {
 	content, err := readText(cmd.Context(), name, cmd.InOrStdin())
 	if err != nil {
 		return nil, err
 	}
-	all, err := settings.Parse(bytes.NewReader(content))
+	f, err := settings.Parse(bytes.NewReader(content), s.databases.namespace)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", name, err)
 	}
-	return all, nil
+	return f, nil
 }
 
 // printLines prints the differences in columns.

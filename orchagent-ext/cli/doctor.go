@@ -110,12 +110,13 @@ func trafficOfDevices(cmd *cobra.Command, devices []string, span time.Duration) 
 // trafficOf sums up frames to their end.
 func trafficOf(cmd *cobra.Command, r frameSource) (*doctor.Traffic, error) {
 	t := &doctor.Traffic{}
-	_, err := scanThrough(cmd, r, func(_ *capture.Frame, p *roce.Packet, err error) error {
+	s, err := scanThrough(cmd, r, func(_ *capture.Frame, p *roce.Packet, err error) error {
 		if err == nil {
 			t.Add(p)
 		}
 		return nil
 	})
+	t.Census = s.Census
 	return t, err
 }
 

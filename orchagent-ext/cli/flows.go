@@ -153,6 +153,9 @@ func decodeFlows(cmd *cobra.Command, name string, format output.Format, icrc boo
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, &list)
+	if s.RoCE == 0 {
+		s.advise(cmd)
+	}
 	return err
 }
 

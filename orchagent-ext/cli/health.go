@@ -53,7 +53,7 @@ func (h *healthTable) observe(f *capture.Frame, p *roce.Packet) (qp uint32, from
 	now := f.Nanos()
 	of := h.flows.Observe(p, now)
 	qp, from = h.flows.SrcQP(of)
-	e, missing = h.table.Observe(p, health.Seen{Time: now, Point: f.Point(), SrcQP: qp, From: from, Slot: of.Slot()})
+	e, missing = h.table.Observe(p, health.Seen{Time: now, Point: f.Point(), SrcQP: qp, From: from, Slot: of.Slot(), Part: f.Part()})
 	return qp, from, e, missing
 }
 
@@ -61,7 +61,7 @@ func (h *healthTable) observe(f *capture.Frame, p *roce.Packet) (qp uint32, from
 func (h *healthTable) observeBurst(b *burst) {
 	h.flows.ObserveBurstAt(b.packets[:b.n], b.times[:b.n], func(i int, of *flow.Flow) {
 		qp, from := h.flows.SrcQP(of)
-		h.seen[i] = health.Seen{Time: b.times[i], Point: b.points[i], SrcQP: qp, From: from, Slot: of.Slot()}
+		h.seen[i] = health.Seen{Time: b.times[i], Point: b.points[i], SrcQP: qp, From: from, Slot: of.Slot(), Part: b.parts[i]}
 	})
 	h.table.ObserveBurst(b.packets[:b.n], h.seen[:b.n])
 }
@@ -346,5 +346,8 @@ func printHealth(cmd *cobra.Command, r frameSource, format output.Format, icrc b
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, h)
+	if s.RoCE == 0 {
+		s.advise(cmd)
+	}
 	return err
 }

@@ -21,9 +21,12 @@ type liveFrames struct {
 	before  func()
 }
 
+// linkUser is the first of the link types that users define.
+const linkUser layers.LinkType = 147
+
 // linkTypes are those of captures. Packets with another header count as other
 // than RoCEv2.
-var linkTypes = map[socket.Kind]layers.LinkType{socket.Other: layers.LinkTypeNull, socket.Ethernet: layers.LinkTypeEthernet, socket.IP: layers.LinkTypeRaw}
+var linkTypes = map[socket.Kind]layers.LinkType{socket.Other: linkUser, socket.Ethernet: layers.LinkTypeEthernet, socket.IP: layers.LinkTypeRaw}
 
 // openLive opens devices for reading frames; a list with "any" means all devices. It
 // takes CAP_NET_RAW.

@@ -51,6 +51,7 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 	var start time.Time
 	var message notify.Packet
 	var seen verdicts
+	kept := 0 // the number of the last frame
 	show := func(f *capture.Frame, record any, cells func(time.Time, bool) []string) error {
 		l.shown++
 		err := error(nil)
@@ -61,8 +62,8 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 		} else {
 			rows.Row(cellsAt(cells(start, l.ports), at)...)
 		}
-		if err == nil && l.keep != nil {
-			err = l.keep(f)
+		if f = f.Carrier(); err == nil && l.keep != nil && f.Number != kept {
+			kept, err = f.Number, l.keep(f)
 		}
 		if err == nil && l.shown == l.limit {
 			err = errEnough
@@ -77,7 +78,7 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 		if filterErr != nil {
 			return filterErr
 		}
-		n := newNotification(&message, f.ParseNotification(&message, l.codePoints))
+		n := newNotification(&message, f.ParseNotification(&message, p, l.codePoints))
 		if n != nil {
 			seen.add(n)
 		}
@@ -122,6 +123,8 @@ func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 	fmt.Fprintln(cmd.ErrOrStderr(), text)
 	if seen.total > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), &seen)
+	} else if s.RoCE == 0 {
+		s.advise(cmd)
 	}
 	return err
 }

@@ -19,7 +19,11 @@ const mostText = 64 << 20
 // before a pipe, too, and the rest that it has written is wanted.
 const textGrace = time.Second
 
-// readText returns the contents of a file of text, or of stdin for "-". The wait for a writer
+// sonicFile is set by the plugins of SONiC's commands: the file of the host whose contents are the
+// standard input, since the container does not see it.
+const sonicFile = "SLUICE_SONIC_FILE"
+
+// readText returns the contents of a file of text, or of stdin for "-" and [sonicFile]. The wait for a writer
 // of a FIFO, or for the end of standard input, ends [textGrace] after ctx.
 func readText(ctx context.Context, name string, stdin io.Reader) ([]byte, error) {
 	type result struct {
@@ -29,7 +33,7 @@ func readText(ctx context.Context, name string, stdin io.Reader) ([]byte, error)
 	done := make(chan result, 2) // both senders may write
 	go func() {
 		r := stdin
-		if name != "-" {
+		if name != "-" && name != os.Getenv(sonicFile) {
 			f, err := os.Open(name)
 			if err != nil {
 				done <- result{err: fmt.Errorf("open %q: %w", name, errors.Unwrap(err))}

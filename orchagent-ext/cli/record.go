@@ -38,6 +38,8 @@ type record struct {
 	VLAN []uint16 `json:"vlan,omitempty"` // the outer one first
 	In   string   `json:"in,omitempty"`   // port that it came in by
 	Out  string   `json:"out,omitempty"`  // port that it left by
+	// Sample is how sFlow sampled the packet.
+	Sample *sample `json:"sample,omitempty"`
 	// Tunnelled is true where the RoCEv2 packet is inside of another packet.
 	Tunnelled bool `json:"tunnelled,omitempty"`
 	// Session: where its addresses are others
@@ -166,6 +168,10 @@ func withPorts(cells []string, ports bool, in, out string) []string {
 }
 
 type (
+	sample struct {
+		Rate  uint32 `json:"rate"`  // one of so many packets
+		Drops uint32 `json:"drops"` // samples that the agent lost since it began
+	}
 	xrceth struct {
 		XRCSRQ uint32 `json:"xrcsrq"`
 	}
@@ -193,6 +199,8 @@ type (
 		Ack      bool   `json:"ack"`
 		MSN      uint32 `json:"msn"`
 		NAK      string `json:"nak,omitempty"`
+		// RNRTimer is how long the responder asks to wait, in ms.
+		RNRTimer float64 `json:"rnr_timer_ms,omitempty"`
 	}
 	atomicAckETH struct {
 		Original uint64 `json:"original"`
@@ -210,6 +218,8 @@ type (
 		LocalQPN     uint32 `json:"local_qpn"`
 		RemoteQPN    uint32 `json:"remote_qpn"`
 		StartingPSN  uint32 `json:"starting_psn"`
+		// Reason is that of a REJ, or the status of a SIDR_REP or APR.
+		Reason string `json:"reason,omitempty"`
 	}
 )
 
@@ -225,6 +235,9 @@ func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance
 		PayloadLen: len(p.Payload()),
 	}
 	r.In, r.Out = f.Ports()
+	if f.Sample.Rate > 0 {
+		r.Sample = &sample{f.Sample.Rate, f.Sample.Drops}
+	}
 	if p.Tunnelled() || p.Segments() {
 		r.Session = &session{p.Src(), p.Dst()}
 	}
@@ -252,7 +265,7 @@ func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance
 		r.AtomicETH = &atomicETH{h.VA, h.RKey, h.SwapAdd, h.Compare}
 	}
 	if h, ok := p.AETH(); ok {
-		r.AETH = &aeth{h.Syndrome, h.Ack(), h.MSN, h.NAK().String()}
+		r.AETH = &aeth{h.Syndrome, h.Ack(), h.MSN, h.NAK().String(), float64(h.RNRTimer().Microseconds()) / 1000}
 	}
 	if h, ok := p.AtomicAckETH(); ok {
 		r.AtomicAckETH = &atomicAckETH{h.Original}
@@ -264,7 +277,7 @@ func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance
 		r.IETH = &ieth{h.RKey}
 	}
 	if m, ok := p.CM(); ok {
-		r.CM = &cm{m.Attribute.String(), m.LocalCommID, m.RemoteCommID, m.LocalQPN, m.RemoteQPN, m.StartingPSN}
+		r.CM = &cm{m.Attribute.String(), m.LocalCommID, m.RemoteCommID, m.LocalQPN, m.RemoteQPN, m.StartingPSN, m.Reason()}
 	}
 	return r
 }
@@ -290,15 +303,30 @@ func (r record) cells(start time.Time, ports bool) []string {
 	opcode := r.OpcodeName
 	if r.CM != nil {
 		opcode += " CM " + r.CM.Message
+		if r.CM.Reason != "" {
+			opcode += ": " + r.CM.Reason
+		}
 	}
 	if r.AETH != nil && r.AETH.NAK != "" {
-		opcode += " NAK " + r.AETH.NAK
+		opcode += " NAK " + r.AETH.refusal()
 	}
 	cells := []string{
 		fmt.Sprint(r.Frame), secondsAfter(start, r.Time), r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport),
 		labelText(r.Src, r.FlowLabel), fmt.Sprint(r.DSCP), r.ECN, vlanText(r.VLAN), opcode, qpText(r.DstQP), srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.PSN), r.flags(), icrc, r.Notification.cell(),
 	}
 	return withPorts(cells, ports, r.In, r.Out)
+}
+
+// refusal is the reason of a NAK: of an RNR NAK with its timer, of a reserved one with its
+// number.
+func (h *aeth) refusal() string {
+	switch {
+	case h.RNRTimer > 0:
+		return fmt.Sprintf("%s %gms", h.NAK, h.RNRTimer)
+	case h.NAK == roce.NAKReserved.String():
+		return fmt.Sprintf("%s %#02x", h.NAK, h.Syndrome)
+	}
+	return h.NAK
 }
 
 // src returns the source of the innermost RoCEv2 packet.
@@ -326,6 +354,9 @@ func (r record) flags() string {
 		if f.on {
 			set = append(set, f.name)
 		}
+	}
+	if r.Sample != nil {
+		set = append(set, fmt.Sprintf("SAMPLE:%d", r.Sample.Rate))
 	}
 	switch {
 	case r.Missing > 0:

@@ -43,7 +43,7 @@ changed since stay as they are, and so does all else: --force takes them back al
 		if list && (force || s.dry || flags.Changed("last")) {
 			return errors.New("--list changes nothing: leave the other flags out")
 		}
-		return s.open(func(w *settings.Writer) error {
+		return s.open(cmd, func(w *settings.Writer) error {
 			if list {
 				return listChanges(cmd, w, *format)
 			}

@@ -3,40 +3,31 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"sluice/orchagent-ext/cli/capture"
-	"sluice/orchagent-ext/cli/kit"
+	"sluice/orchagent-ext/cli/doctor"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/wire/roce"
 )
 
 // scan is the result of one pass over a capture file.
 type scan struct {
-	// Packets counts all packets of the capture.
-	Packets int
-	// RoCE counts those that are RoCEv2.
-	RoCE      int
-	Malformed map[string]int // by what was wrong
-	// Other counts the others by kind.
-	Other     map[roce.Other]int
-	Tunnelled int // of RoCE
+	doctor.Census
 
 	ICRC *icrcs // of RoCE; nil: not asked for
 
-	through bool // looks into tunnels
+	look    roce.Look
+	samples bool   // those of sFlow are read
+	dropped uint64 // packets that the capturing machine lost, by the file
 }
 
 // icrcs counts packets by their ICRC.
@@ -84,21 +75,20 @@ type frameSource interface {
 	String() string
 }
 
-// scanFrames reads frames to the end. Packets in tunnels other than those of IPv6
+// scanFrames reads frames to the end. Packets in copies and in tunnels other than those of IPv6
 // count as other than RoCEv2.
 func scanFrames(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
-	return scan{}.read(cmd, r, each)
+	return scan{look: roce.LookLink}.read(cmd, r, each)
 }
 
-// scanThrough is scanFrames that looks into tunnels.
+// scanThrough is scanFrames that looks into copies, samples and tunnels.
 func scanThrough(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
-	return scan{through: true}.read(cmd, r, each)
+	return scan{look: roce.LookThrough, samples: true}.read(cmd, r, each)
 }
 
 // read passes each frame of r to each, parsed into the same packet, until the end or the
 // first error of each. err is the parser's. It returns the sums of the scan.
 func (s scan) read(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
-	s.Malformed, s.Other = map[string]int{}, map[roce.Other]int{}
 	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
 	defer progress.end()
 	var p roce.Packet
@@ -110,16 +100,44 @@ func (s scan) read(cmd *cobra.Command, r frameSource, each func(f *capture.Frame
 		if err != nil {
 			return s, err
 		}
-		if err := each(f, &p, s.parse(f, &p)); err != nil {
+		if err := s.frame(f, &p, each); err != nil {
 			return s, err
 		}
 	}
+}
+
+// frame passes a frame to each, or the packets of the sFlow datagram in it.
+func (s *scan) frame(f *capture.Frame, p *roce.Packet, each func(f *capture.Frame, p *roce.Packet, err error) error) error {
+	err := s.parse(f, p)
+	samples, ok := s.datagram(f, p, err)
+	if !ok {
+		return each(f, p, err)
+	}
+	n := 0
+	for sample := new(capture.Frame); samples.Next(sample); n++ {
+		if err := each(sample, p, s.parse(sample, p)); err != nil {
+			return err
+		}
+	}
+	s.Sampled(n)
+	return nil
+}
+
+// datagram returns the samples in a frame, if they are wanted and it has them.
+func (s *scan) datagram(f *capture.Frame, p *roce.Packet, err error) (capture.Samples, bool) {
+	if err == nil || !s.samples {
+		return capture.Samples{}, false
+	}
+	return f.Samples(p, err)
 }
 
 // next reads a frame.
 func (s *scan) next(r frameSource, progress *progress) (*capture.Frame, error) {
 	f, err := r.Next()
 	if err != nil {
+		if file, is := r.(*capture.Reader); is {
+			s.dropped = file.Dropped()
+		}
 		return nil, err
 	}
 	if err := progress.step(); err != nil {
@@ -131,23 +149,8 @@ func (s *scan) next(r frameSource, progress *progress) (*capture.Frame, error) {
 
 // parse parses a frame, and counts its kind.
 func (s *scan) parse(f *capture.Frame, p *roce.Packet) error {
-	parse := (*capture.Frame).Parse
-	if s.through {
-		parse = (*capture.Frame).ParseThrough
-	}
-	err := parse(f, p)
-	var bad *roce.Error
-	switch {
-	case err == nil:
-		s.RoCE++
-		if p.Tunnelled() {
-			s.Tunnelled++
-		}
-	case errors.As(err, &bad):
-		s.Malformed[bad.Header.String()+" "+bad.Problem.String()]++
-	default:
-		s.Other[p.Other()]++
-	}
+	err := f.Parse(p, s.look)
+	s.Count(p, err)
 	return err
 }
 
@@ -157,13 +160,14 @@ type burst struct {
 	packets [flow.MaxBurst]roce.Packet
 	times   [flow.MaxBurst]int64  // ns, or flow.NoTime
 	points  [flow.MaxBurst]uint32 // where they passed
+	parts   [flow.MaxBurst]bool   // others passed with them
 }
 
 // scanBursts is scanFrames for RoCEv2 packets alone, several at once: as many as
 // can be read at once. keep reports whether a packet is wanted; nil: each is.
 // With icrc it checks the ICRC of those.
 func scanBursts(cmd *cobra.Command, r frameSource, icrc bool, keep func(p *roce.Packet) bool, each func(b *burst)) (scan, error) {
-	s := scan{through: true, Malformed: map[string]int{}, Other: map[roce.Other]int{}}
+	s := scan{look: roce.LookThrough, samples: true}
 	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
 	defer progress.end()
 	if icrc {
@@ -185,66 +189,56 @@ func scanBursts(cmd *cobra.Command, r frameSource, icrc bool, keep func(p *roce.
 		if err != nil {
 			return s, err
 		}
-		if p := &b.packets[b.n]; s.parse(f, p) == nil && (keep == nil || keep(p)) {
-			if s.ICRC != nil {
-				s.ICRC.add(p)
-			}
-			b.times[b.n], b.points[b.n] = f.Nanos(), f.Point()
-			b.n++
+		p := &b.packets[b.n]
+		err = s.parse(f, p)
+		samples, ok := s.datagram(f, p, err)
+		if !ok {
+			s.add(b, f, err, keep)
+			continue
 		}
+		n := 0
+		for sample := new(capture.Frame); samples.Next(sample); n++ {
+			if b.n == len(b.packets) {
+				each(b)
+				b.n = 0
+			}
+			s.add(b, sample, s.parse(sample, &b.packets[b.n]), keep)
+		}
+		s.Sampled(n)
 	}
+}
+
+// add adds the packet that was parsed into the next place of a burst, if it is wanted.
+func (s *scan) add(b *burst, f *capture.Frame, err error, keep func(p *roce.Packet) bool) {
+	p := &b.packets[b.n]
+	if err != nil || keep != nil && !keep(p) {
+		return
+	}
+	if s.ICRC != nil {
+		s.ICRC.add(p)
+	}
+	b.times[b.n], b.points[b.n], b.parts[b.n] = f.Nanos(), f.Point(), f.Part()
+	b.n++
 }
 
 // String returns the summary for the operator, which counts every frame of the
 // file.
 func (s scan) String() string {
-	malformed := 0
-	var reasons []string
-	for reason, n := range s.Malformed {
-		malformed += n
-		reasons = append(reasons, fmt.Sprintf("%s: %d", reason, n))
-	}
-	text := fmt.Sprintf("%s: %d RoCEv2", kit.Plural(s.Packets, "packet"), s.RoCE)
-	if s.Tunnelled > 0 {
-		text += fmt.Sprintf(" (%d in tunnels)", s.Tunnelled)
-	}
-	text += fmt.Sprintf(", %d other%s", s.Packets-s.RoCE-malformed, s.others())
-	if malformed > 0 {
-		slices.Sort(reasons)
-		text += fmt.Sprintf(", %d malformed (%s)", malformed, strings.Join(reasons, "; "))
-	}
+	text := s.Census.String()
 	if c := s.ICRC; c != nil {
 		text += fmt.Sprintf("; ICRC: %d right, %d wrong, %d cut", c.right, c.wrong, c.cut)
+	}
+	if s.dropped > 0 {
+		text += fmt.Sprintf("; the capture itself dropped %d more, so that gaps may be its own", s.dropped)
 	}
 	return text
 }
 
-// maxOthers is how many kinds of other packets are named.
-const maxOthers = 8
-
-// others returns the names of other kinds of packets, the most frequent first.
-func (s scan) others() string {
-	if len(s.Other) == 0 {
-		return ""
+// advise prints the next step where no RoCEv2 with data was found.
+func (s scan) advise(cmd *cobra.Command) {
+	if step := s.Advice(); step != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "→ %s\n", step)
 	}
-	by := map[string]int{} // several numbers can have one name
-	for o, n := range s.Other {
-		by[o.String()] += n
-	}
-	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), cmp.Compare(a, b)) })
-	var list []string
-	rest := 0
-	for i, name := range names {
-		if i < maxOthers {
-			list = append(list, fmt.Sprintf("%s: %d", name, by[name]))
-		} else {
-			rest += by[name]
-		}
-	}
-	if rest > 0 {
-		list = append(list, fmt.Sprintf("more kinds: %d", rest))
-	}
-	return " (" + strings.Join(list, "; ") + ")"
 }
 
 // progress shows on a terminal how much of a long file was read.

@@ -118,7 +118,10 @@ func (s *showCommand) run(cmd *cobra.Command, v *show.Verb, o show.Options) erro
 		if err != nil {
 			return err
 		}
-		return errors.Join(s.print(out, a), a.Stale.Err())
+		if err := s.print(out, a); err != nil || a.Stale == nil || s.format.Data() {
+			return errors.Join(err, a.Stale.Err())
+		}
+		return kit.Exited{Status: statusStale} // the answer begins with it
 	}
 	ticker := time.NewTicker(s.interval)
 	defer ticker.Stop()

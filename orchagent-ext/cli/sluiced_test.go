@@ -126,18 +126,22 @@ func (s *fakeSluiced) keepsWriting(t *testing.T) {
 	t.Cleanup(func() { cancel(); <-done })
 	go func() {
 		defer close(done)
-		for n := 1; ; n++ {
+		const each = 500 * time.Millisecond
+		tick, began := time.NewTicker(each), time.Now()
+		defer tick.Stop()
+		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(500 * time.Millisecond):
+			case <-tick.C:
 			}
+			n := time.Since(began) / each // however late it is, 1000 an interval
 			// Fails while a test has Redis down.
 			_ = s.counters.Write(ctx,
 				sonicdb.Change{Row: rows.Row{Table: "SLUICE_STATS", Key: "global", Fields: map[string]string{
-					"read_time": time.Now().UTC().Format(time.RFC3339Nano), "cpu_copied": fmt.Sprint(1000 * n)}}},
+					"read_time": began.Add(n * each).UTC().Format(time.RFC3339Nano), "cpu_copied": fmt.Sprint(1000 * int(n))}}},
 				sonicdb.Change{Row: rows.Row{Table: "SLUICE_PORT_STATS", Key: "Ethernet4", Fields: map[string]string{
-					"tx_bytes": fmt.Sprint(1e6 * n), "tx_packets": fmt.Sprint(1000 * n), "rx_bytes": "0", "rx_packets": "0"}}})
+					"tx_bytes": fmt.Sprint(1e6 * int(n)), "tx_packets": fmt.Sprint(1000 * int(n)), "rx_bytes": "0", "rx_packets": "0"}}})
 		}
 	}()
 }

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,7 +78,10 @@ not there is said so.`,
 			}
 			w.Row(p.Part, said, p.At)
 		}
-		return errors.Join(w.End(), daemon.stale.Err())
+		if err := w.End(); err != nil || daemon.stale == nil {
+			return err
+		}
+		return kit.Exited{Status: statusStale} // the table has the reason
 	}
 	return cmd
 }

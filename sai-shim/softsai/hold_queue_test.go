@@ -218,12 +218,12 @@ func TestKilledInAHold(t *testing.T) {
 				d.kill()
 				killed := time.Now()
 				first := -1
-				for n := 100; first < 0; n++ {
+				for n, deadline := 100, killed.Add(patience); first < 0; n++ {
 					l.sendNumbered(frame, n, 1)
 					if _, f, ok := l.wire.receive(); ok && isRoCE(f) {
 						first = numbers([][]byte{f})[0]
 					}
-					if time.Since(killed) > patience {
+					if time.Now().After(deadline) {
 						t.Fatal("nothing passes after the kill")
 					}
 				}
@@ -388,24 +388,24 @@ func TestReleaseError(t *testing.T) {
 	}
 	tell("a release")
 	late = nil
-	const duration = 5 * time.Millisecond
+	const shortest = 5 * time.Millisecond
 	sent := holds * each
-	// A hold that ended before all was sent says nothing: another one is made.
-	for deadline := time.Now().Add(patience); len(late) < holds; sent += each {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d holds were measured: the machine is too busy to send within %v", len(late), holds, duration)
-		}
+	// A hold that ended before all was sent shows nothing: another one follows that is longer.
+	for duration := shortest; len(late) < holds; sent += each {
 		begin := time.Now() // the hold ends no earlier than duration from here
 		d.hold(out, m, duration, 0)
 		l.sendNumbered(frame, sent, each)
 		inHold := time.Since(begin) < duration
 		l.wantOrder(sent, 1)
 		took := time.Since(begin)
-		if inHold {
+		if !inHold {
+			duration *= 2
+		} else {
 			late = append(late, took-duration)
 			if took < duration {
 				t.Errorf("the first packet left %v before the end of its hold", duration-took)
 			}
+			duration = max(shortest, duration*9/10)
 		}
 		l.wantOrder(sent+1, each-1)
 	}
@@ -473,15 +473,8 @@ func TestManyFlows(t *testing.T) {
 		l.wire.send(l.in, frame)
 	}
 	flows := d.flowOctets(3)
-	_, _, dropped, _ := d.queueStats(3)
+	gone, _, dropped, _ := d.queueStats(3)
 	s := d.flowStats()
-	gone := 0
-	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); {
-		if _, _, ok := l.wire.receive(); !ok {
-			break
-		}
-		gone++
-	}
 	t.Logf("%d flows sent, %d in the queue, %d left it, %d dropped, %d not monitored", n, len(flows), gone, dropped, s.unmonitored)
 	if dropped == 0 && len(flows)+gone+s.unmonitored < n {
 		t.Errorf("%d flows, %d that left, %d not monitored of %d", len(flows), gone, s.unmonitored, n)

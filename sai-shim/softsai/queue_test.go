@@ -87,13 +87,16 @@ func flowFrame4(flow, dscp int) []byte {
 
 func (l *line) send(n int, frame []byte) {
 	l.t.Helper()
-	for n > 0 {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		before := l.refused()
 		for range n {
 			l.wire.send(l.in, frame)
 		}
-		if n = l.refused() - before; n > 0 {
-			time.Sleep(time.Millisecond)
+		if n = l.refused() - before; n == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			l.t.Fatalf("the switch has no room for %d frames", n)
 		}
 	}
 }

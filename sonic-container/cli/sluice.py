@@ -4,6 +4,7 @@ texts and completion are the program's. It is installed three times, as SONiC in
 show/plugins/sluice.py, and below config and clear.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from sonic_py_common import multi_asic
 
 VERB = os.path.basename(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # show, config or clear
 
-IMAGE = 'docker-sluice'  # of a container that runs where sluice's own is down
+PACKAGES = '/var/lib/sonic-package-manager/packages.json'  # of SONiC's package manager
+IMAGE = 'docker-sluice'  # where the package manager has no other
 FOLDER = '/host/sluice'  # of the host, which containers see as /var/lib/sluice
 
 
@@ -38,19 +40,51 @@ def instance(words):
     return (chosen[len('asic'):] if asics else ''), words
 
 
+def image():
+    """The image that the package manager installed, for a container that runs where sluice's own is down."""
+    try:
+        with open(PACKAGES, encoding='utf-8') as f:
+            return json.load(f)['sluice']['image-id'] or IMAGE
+    except (OSError, ValueError, KeyError):
+        return IMAGE
+
+
 def program(number, *flags):
     """The command line that runs sluice beside sluiced, or where that is down in a container for once."""
     user = os.environ.get('SUDO_UID') or os.getuid()  # has a baseline of counters of their own
-    flags += ('-i', '-e', 'SLUICE_SONIC_VERB=' + VERB, '-e', 'NAMESPACE_ID=' + number,
+    flags += ('-e', 'SLUICE_SONIC_VERB=' + VERB, '-e', 'NAMESPACE_ID=' + number,
               '-e', 'SUDO_USER=' + os.environ.get('SUDO_USER', ''), '-e', 'XDG_CACHE_HOME=/var/lib/sluice/cache-{}'.format(user))
     there = subprocess.run(['docker', 'inspect', '--format', '{{.State.Running}}', 'sluice' + number],
-                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     if there.stdout.strip() == b'true':
         container = ['exec', *flags, 'sluice' + number]
     else:
         redis = '/var/run/redis' + number
-        container = ['run', '--rm', '--network', 'none', '-v', redis + ':' + redis, '-v', FOLDER + ':/var/lib/sluice', *flags, IMAGE]
+        container = ['run', '--rm', '--pull', 'never', '--network', 'none', '-v', redis + ':' + redis, '-v', FOLDER + ':/var/lib/sluice', *flags, image()]
     return ['docker', *container, 'start.sh', 'sluice']
+
+
+def named_file(words):
+    """The file of the host that config load or diff reads, None where words name none."""
+    for i, word in enumerate(words):
+        if VERB == 'config' and word in ('load', 'diff'):
+            found = [name for name in words[i + 1:] if os.path.exists(name)]
+            return found[-1] if found else None
+    return None
+
+
+def call(number, words):
+    """Runs the program with what it reads, and returns its exit code: standard input for a FILE of - and
+    from a terminal, or the file, which the container does not see. The input of a script stays the script's."""
+    name = named_file(words)
+    if name:
+        with open(name, 'rb') as source:
+            return subprocess.call(program(number, '-i', '-e', 'SLUICE_SONIC_FILE=' + name) + words, stdin=source)
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return subprocess.call(program(number, '-i', '-t') + words)
+    if '-' in words:
+        return subprocess.call(program(number, '-i') + words)
+    return subprocess.call(program(number) + words, stdin=subprocess.DEVNULL)
 
 
 def complete(words, begun):
@@ -58,7 +92,7 @@ def complete(words, begun):
     try:
         number, words = instance(words)
         said = subprocess.run(program(number) + ['__completeNoDesc', *words, begun],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
         return [word for word in said.stdout.decode(errors='replace').splitlines() if word.startswith(begun) and not word.startswith(':')]
     except (click.ClickException, OSError):
         return []
@@ -88,11 +122,10 @@ class Face(click.Command):
 
     def invoke(self, ctx):
         number, words = instance(ctx.args)
-        tty = ['-t'] if sys.stdin.isatty() and sys.stdout.isatty() else []
         try:
-            ctx.exit(subprocess.call(program(number, *tty) + words))
+            ctx.exit(call(number, words))
         except OSError as err:
-            raise click.ClickException('run docker: {}'.format(err.strerror))
+            raise click.ClickException('{}: {}'.format(err.filename if err.filename in words else 'run docker', err.strerror))
 
 
 def register(cli):

@@ -12,7 +12,7 @@ import (
 // shown runs a command of the tool about this switch and returns its output and exit status.
 func (l *leaf) shown(words ...string) (string, int) {
 	l.t.Helper()
-	out, err := exec.Command(bin+"sluice", append(words, "--db-config", l.redis.Config)...).Output()
+	out, err := exec.Command(bin+"sluice", append(words, "--db-config", l.redis.Config)...).CombinedOutput()
 	var ended *exec.ExitError
 	if err != nil && !errors.As(err, &ended) {
 		l.t.Fatal(err)
@@ -39,6 +39,9 @@ func TestFirstHourShowMarksADeadDaemon(t *testing.T) {
 	l.sluiced.Kill()
 	l.until("the status is stale", func() bool { _, status := l.shown("show", "status"); return status == 3 })
 	for _, words := range commands {
+		if out, _ := l.shown(words...); strings.Count(out, "stale: ") > 1 {
+			t.Errorf("sluice %v of a dead sluiced marks it twice:\n%s", words, out)
+		}
 		if out, status := l.shown(words...); status != 3 || words[len(words)-1] != "--json" && !strings.Contains(out, "stale: ") {
 			t.Errorf("sluice %v of a dead sluiced: status %d\n%s", words, status, out)
 		}
@@ -49,7 +52,12 @@ func TestFirstHourShowMarksADeadDaemon(t *testing.T) {
 	l.start()
 	l.until("it is alive again", func() bool { _, status := l.shown("show", "status"); return status == 0 })
 	l.stop()
-	if out, status := l.shown("show", "ports"); status != 0 {
-		t.Errorf("after sluiced ended in order: status %d\n%s", status, out)
+	for _, v := range []string{"status", "ports", "capability", "flows", "counters"} {
+		if out, status := l.shown("show", v); status != 3 || strings.Count(out, "not running: ") != 1 || strings.Contains(out, "active") {
+			t.Errorf("show %s after sluiced ended in order: status %d\n%s", v, status, out)
+		}
+	}
+	if out, status := l.shown("show", "config"); status != 0 {
+		t.Errorf("show config after sluiced ended in order: status %d\n%s", status, out)
 	}
 }

@@ -31,14 +31,17 @@ func slowEgress(t *testing.T, mbps int, threshold ...string) (l, s *leaf) {
 	return l, s
 }
 
+// linkIsDown is how long the link is down: nothing is waited for.
+const linkIsDown = 200 * time.Millisecond
+
 // flap takes an uplink's far end down for a time, and gives it back its address.
-func (l *leaf) flap(p *fabric.Interface, down time.Duration) (up time.Time) {
+func (l *leaf) flap(p *fabric.Interface) (up time.Time) {
 	l.t.Helper()
 	far := p.Peer()
 	if err := far.Set(false); err != nil {
 		l.t.Fatal(err)
 	}
-	time.Sleep(down)
+	time.Sleep(linkIsDown)
 	if err := far.Set(true); err != nil {
 		l.t.Fatal(err)
 	}
@@ -49,68 +52,49 @@ func (l *leaf) flap(p *fabric.Interface, down time.Duration) (up time.Time) {
 }
 
 // TestHoldAfterTheHeldLinkFlaps: when the link between a switch that holds and the one that asks
-// comes back, the flows that fill the queue are asked for again at once, and no packet that is
-// sent from then on is lost.
+// comes back, the flows that fill the queue are asked for again, held, and stay in order. How many packets
+// the queue drops meanwhile is a measure of `make rough`, scenario flap.
 func TestHoldAfterTheHeldLinkFlaps(t *testing.T) {
 	l, s := slowEgress(t, 20, "high_bytes", "20000")
 	var streams []*stream
 	for i := range 4 {
 		streams = append(streams, &stream{qp: 0x100 + uint32(i), label: 0x4700 + uint32(i), mbps: 10, size: 1000})
 	}
-	near, err := l.Uplinks[0].Capture() // what the spine sends
-	if err != nil {
-		t.Fatal(err)
-	}
-	far, err := l.Uplinks[0].Peer().Capture() // what the leaf sends
-	if err != nil {
-		t.Fatal(err)
-	}
+	near := l.capture(l.Uplinks[0])       // what the spine sends
+	far := l.capture(l.Uplinks[0].Peer()) // what the leaf sends
 	ld := l.load(streams...)
-	var ups []time.Time
-	var dropped []uint64 // by the queue, after each flap
-	count := func() uint64 {
-		q, err := s.LeafA.Queue()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return q.Dropped + l.notified("pfcm", "hold_queue_full")
-	}
-	for range 3 {
-		time.Sleep(500 * time.Millisecond)
-		before := count()
-		ups = append(ups, l.flap(l.Uplinks[0], 200*time.Millisecond))
-		time.Sleep(700 * time.Millisecond)
-		dropped = append(dropped, count()-before)
-	}
-	all := ld.end()
-	asked, err := near.Stop()
-	if err != nil {
-		t.Fatal(err)
-	}
-	passed, err := far.Stop()
-	if err != nil {
-		t.Fatal(err)
-	}
-	after := func(frames []fabric.Frame, at time.Time, wanted func(fabric.Frame) bool) time.Time {
-		for _, f := range frames {
-			if f.Time.After(at) && wanted(f) {
-				return f.Time
+	// first waits for the first frame after a time that is as wanted, and returns when it came.
+	first := func(what string, c *fabric.Capture, after time.Time, wanted func(fabric.Frame) bool) (at time.Time) {
+		t.Helper()
+		seen := 0
+		l.until(what, func() bool {
+			if c.Len() == seen {
+				return false
 			}
-		}
-		return time.Now()
+			frames := c.Frames()[seen:]
+			seen += len(frames)
+			i := slices.IndexFunc(frames, func(f fabric.Frame) bool { return f.Time.After(after) && wanted(f) })
+			if i >= 0 {
+				at = frames[i].Time
+			}
+			return i >= 0
+		})
+		return at
 	}
 	pauses := func(f fabric.Frame) bool { p, ok := pfcmOf(f); return ok && !p.PFCM.Cancels() }
-	for i, up := range ups {
-		first := after(passed, up, func(fabric.Frame) bool { return true })
-		t.Logf("flap %d: the first packet passed %v after the link came up, the first pause %v after that; %d packets dropped in the 0.7 s after it",
-			i, first.Sub(up), after(asked, up, pauses).Sub(first), dropped[i])
+	var up time.Time
+	for i := range 3 {
+		first("flows are asked for", near, up, pauses)
+		held := l.notified("pfcm", "held")
+		up = l.flap(l.Uplinks[0])
+		passed := first("a packet passes", far, up, func(fabric.Frame) bool { return true })
+		asked := first("flows are asked for again", near, passed, pauses)
+		l.awaitNotified("pfcm", "held", held+1)
+		t.Logf("flap %d: the first packet passed %v after the link came up, the first pause %v after that", i, passed.Sub(up), asked.Sub(passed))
 	}
-	if slices.Min(dropped) > 0 { // one of three may meet a stall of a busy machine
-		t.Errorf("packets dropped after each flap: %v", dropped)
-	}
-	for _, st := range streams {
-		if v := all[st]; v.reordered > 0 {
-			t.Errorf("stream %x: %v", st.qp, v)
+	for st, reordered := range ld.end() {
+		if reordered > 0 {
+			t.Errorf("stream %x: %d of %d packets reordered", st.qp, reordered, st.sent)
 		}
 	}
 	t.Log(l.notifiedAll("pfcm"))

@@ -27,8 +27,15 @@ func TestPortGoesWhileItsFlowsAreHeld(t *testing.T) {
 		n++
 		return l.waiting() > 0
 	})
+	length := len(l.frame(packet{qp: 0x77, label: heldLabel}))
+	l.until("each packet waits or has arrived", func() bool { return l.waiting()/length+c.Len() == n })
 	l.in("ip", "link", "del", l.Uplinks[0].Name)
 	release()
+	defer func() {
+		if t.Failed() {
+			t.Logf("%d sent, %d arrived; %s", n, c.Len(), l.notifiedAll("pfcm"))
+		}
+	}()
 	l.until("what waited is counted", func() bool { return int(l.notified("pfcm", "hold_queue_lost"))+c.Len() >= n })
 	l.quiet()
 	counted := map[string]uint64{"hold_queue_lost": 0, "received": 0}

@@ -46,6 +46,9 @@ func TestHoldBySource(t *testing.T) {
 // heldFor is hold_limit_ms of the tests of holds by the sender.
 const heldFor = 200 * time.Millisecond
 
+// leastIgnored is how many messages in a row are ignored before the limit counts as seen.
+const leastIgnored = 10
+
 func holdBySource(t *testing.T, l *leaf, start func()) {
 	t.Helper()
 	l.neighbors("hold_limit_ms", fmt.Sprint(heldFor.Milliseconds()))
@@ -66,9 +69,10 @@ func holdBySource(t *testing.T, l *leaf, start func()) {
 	for i, p := range l.Uplinks {
 		uplinks[i] = l.sender(p.Peer())
 	}
+	const burst = 32
 	n := 0
 	packets := func() {
-		for range 32 {
+		for range burst {
 			l.put(host, l.datagram(heldLabel, n))
 			n++
 		}
@@ -89,19 +93,21 @@ func holdBySource(t *testing.T, l *leaf, start func()) {
 	}
 	cancel := func(_ *notify.Envelope, m *notify.PFCM) { m.Action, m.Time = notify.Cancel, 0 }
 	ask(cancel)
+	forge := func(e *notify.Envelope, _ *notify.PFCM) { e.Src = netip.MustParseAddr("fe80::bad") }
 	var cnps []fabric.Frame
-	// arrive waits until the host has had no more CNPs for a while, and as many as were sent: the count of
-	// these is a second old.
+	// arrive waits until no hold is left and a later message is counted: so is every CNP that was sent
+	// by then. It returns when all of them have arrived at the host.
 	arrive := func() {
 		t.Helper()
-		last := time.Now()
-		l.until("every CNP arrives at the host, and no more", func() bool {
-			now := notifications(slices.Clone(c.Frames()))
-			if len(now) != len(cnps) {
-				last = time.Now()
-			}
-			cnps = now
-			return time.Since(last) > heldFor/2 && uint64(len(cnps)) == l.notified("cnp", "sent")
+		l.quiet()
+		counted := l.notified("pfcm", "dropped_sender")
+		l.until("a later message is counted", func() bool {
+			ask(forge)
+			return l.notified("pfcm", "dropped_sender") > counted
+		})
+		l.until("every CNP arrives at the host", func() bool {
+			cnps = notifications(slices.Clone(c.Frames()))
+			return uint64(len(cnps)) == l.notified("cnp", "sent")
 		})
 	}
 	arrive()
@@ -122,13 +128,13 @@ func holdBySource(t *testing.T, l *leaf, start func()) {
 		if i%16 == 0 {
 			packets()
 		}
-		for _, forge := range []func(*notify.Envelope, *notify.PFCM){
+		for _, forged := range []func(*notify.Envelope, *notify.PFCM){
 			func(e *notify.Envelope, _ *notify.PFCM) { e.HopLimit = 254 },
-			func(e *notify.Envelope, _ *notify.PFCM) { e.Src = netip.MustParseAddr("fe80::bad") },
+			forge,
 			func(e *notify.Envelope, _ *notify.PFCM) { e.Src = netip.MustParseAddr("2001:db8::bad") },
 			func(_ *notify.Envelope, m *notify.PFCM) { m.StreamID += 1 + i },
 		} {
-			ask(forge)
+			ask(forged)
 			sent += uint64(len(l.Uplinks))
 		}
 		l.put(host, l.pfcm(l.LeafA, nil)) // from the host itself
@@ -140,44 +146,36 @@ func holdBySource(t *testing.T, l *leaf, start func()) {
 	if arrive(); len(cnps) != before {
 		t.Errorf("forged messages slowed the host by %d CNPs", len(cnps)-before)
 	}
-	// A true one that is repeated for ever is obeyed until the limit, and ignored as long. On a busy machine
-	// a hold may run out before, and then the neighbors' limits no longer begin together; or this
-	// test and sluiced get no CPU for a while. Then it begins again with all of them.
-	fired, deadline := l.notified("pfcm", "watchdog"), time.Now().Add(patience)
-	isIgnored := func() bool {
-		var asked []time.Time
-		for begin := time.Now(); time.Since(begin) < 2*heldFor; time.Sleep(5 * time.Millisecond) {
-			asked = append(asked, time.Now())
-			packets()
-			ask(pause)
-			cnps = notifications(slices.Clone(c.Frames()))
-			if len(cnps) == before { // it is not known, without a sample for some time
-				if time.Now().Before(deadline) {
-					begin = time.Now()
+	// A true one that the neighbor on the flow's path repeats for ever is obeyed until the limit, and ignored as
+	// long, by turns.
+	path, idle := -1, l.uplinks()
+	packets()
+	l.until("the flow leaves by an uplink", func() bool {
+		for i, sent := range l.uplinks() {
+			if sent >= idle[i]+burst {
+				path = i
+			}
+		}
+		return path >= 0
+	})
+	fired, ignored := l.notified("pfcm", "watchdog"), l.notified("pfcm", "ignored")
+	obeyed, seen, asked, most := false, c.Len(), 0, 0 // most messages between two CNPs
+	l.until("a message that is repeated is obeyed, released by the limit and ignored", func() bool {
+		packets()
+		l.put(uplinks[path], l.pfcm(l.Uplinks[path], pause))
+		asked++
+		if c.Len() > seen {
+			frames := c.Frames()[seen:]
+			if seen += len(frames); len(notifications(frames)) > 0 {
+				if obeyed {
+					most = max(most, asked)
 				}
-				continue
-			}
-			last := cnps[len(cnps)-1].Time
-			without := len(asked) - slices.IndexFunc(append(asked, time.Now()), last.Before)
-			if time.Since(last) > heldFor/2 && without >= 5 {
-				return true
+				obeyed, asked = true, 0
 			}
 		}
-		return false
-	}
-	for attempt := 1; ; attempt++ {
-		ignored := isIgnored()
-		ask(cancel)
-		if arrive(); ignored && l.notified("pfcm", "watchdog") > fired {
-			t.Logf("a message that is repeated: ignored behind the limit, attempt %d", attempt)
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("a message that is repeated: %d CNPs, %v without one: %v; %s", len(cnps)-before, heldFor/2, ignored, l.notifiedAll("pfcm"))
-		}
-		time.Sleep(heldFor)
-		before = len(cnps)
-	}
+		return most >= leastIgnored && l.notified("pfcm", "watchdog") > fired && l.notified("pfcm", "ignored") >= ignored+leastIgnored
+	})
+	t.Logf("a message that is repeated: %d in a row without a CNP; %s", most, l.notifiedAll("pfcm"))
 	if n := len(notifications(slices.Clone(other.Frames()))); n > 0 {
 		t.Errorf("the other host got %d messages", n)
 	}

@@ -188,13 +188,19 @@ func (l *leaf) waitingOf(stream uint16) (octets int) {
 // until polls until done says so.
 func (l *leaf) until(what string, done func() bool) {
 	l.t.Helper()
-	l.soon(what, func() bool { ok := done(); time.Sleep(poll); return ok })
+	l.polled(what, poll, done)
 }
 
 // soon is until for what is itself slow enough.
 func (l *leaf) soon(what string, done func() bool) {
 	l.t.Helper()
-	for deadline := time.Now().Add(patience); !done(); {
+	l.polled(what, 0, done)
+}
+
+// polled polls so often.
+func (l *leaf) polled(what string, each time.Duration, done func() bool) {
+	l.t.Helper()
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(each) {
 		if time.Now().After(deadline) {
 			l.t.Fatalf("in vain: %s; holds %v, flows %v", what, l.table("SLUICE_HOLD"), l.table("SLUICE_FLOW"))
 		}

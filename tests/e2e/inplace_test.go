@@ -36,12 +36,14 @@ func TestRewriteKeepsLabelsOverChangesOfConfiguration(t *testing.T) {
 	stop := make(chan struct{})
 	var sending sync.WaitGroup
 	sending.Go(func() {
+		each := time.NewTicker(time.Millisecond)
+		defer each.Stop()
 		for n := uint32(0); ; n++ {
 			if n%32 == 0 {
 				select {
 				case <-stop:
 					return
-				case <-time.After(time.Millisecond):
+				case <-each.C:
 				}
 			}
 			if err := sender.Send(frames[n%flows]); err != nil {

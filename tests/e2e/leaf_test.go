@@ -207,7 +207,7 @@ func (l *leaf) row(table, key string) map[string]string { return l.table(table)[
 func (l *leaf) await(table, key string, wanted func(map[string]string) bool) map[string]string {
 	l.t.Helper()
 	began := time.Now()
-	for deadline := began.Add(patience); ; time.Sleep(max(poll, time.Since(began)/50)) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(max(poll, time.Since(began)/50)) {
 		fields := l.row(table, key)
 		if wanted(fields) {
 			return fields

@@ -32,11 +32,11 @@ func TestSlowASICIsReported(t *testing.T) {
 		ports[i] = stockPort + i
 	}
 	var err error
-	s.load, err = queuepairs.Start(s.A, false, 20000, ports)
+	s.load, err = queuepairs.Start(s.A, false, stockRate, ports)
 	fabrictest.Check(t, err)
 	t.Cleanup(func() { fabrictest.Check(t, s.load.End()) })
 	s.load.Send(s.equal)
-	hash := slices.Max(s.loads(500*time.Millisecond, s.Uplinks))
+	hash := slices.Max(s.loads(stockRate/2, s.Uplinks))
 	s.start("--sai-profile", "SLUICE_ASIC="+asic)
 	s.set("SLUICE_PLACEMENT", "global", "admin_state", "enabled", "moves", "any", "sampling_rate", "4")
 	s.awaitFields("SLUICE_CAPABILITY", "switch", "placement_method", "redirect")

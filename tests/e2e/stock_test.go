@@ -22,6 +22,7 @@ const (
 	stockUplinks = 8
 	stockFlows   = 64
 	stockPort    = 49152 // of the first flow
+	stockRate    = 20000 // packets a second, of all flows
 )
 
 // stock is a leaf of stock SONiC: orchagent has the switch, sFlow samples, and sluiced places
@@ -34,7 +35,7 @@ type stock struct {
 	equal   []float64
 }
 
-func newStock(t *testing.T, release string, rate int, v6 bool) *stock {
+func newStock(t *testing.T, release string, v6 bool) *stock {
 	t.Helper()
 	needsPrograms(t)
 	s := &stock{leaf: newSwitch(t, fabrictest.LeafSpine(t, stockUplinks)), release: release}
@@ -62,7 +63,7 @@ func newStock(t *testing.T, release string, rate int, v6 bool) *stock {
 		ports[i] = stockPort + i
 	}
 	var err error
-	s.load, err = queuepairs.Start(s.A, v6, rate, ports)
+	s.load, err = queuepairs.Start(s.A, v6, stockRate, ports)
 	fabrictest.Check(t, err)
 	t.Cleanup(func() { fabrictest.Check(t, s.load.End()) })
 	t.Cleanup(func() {
@@ -109,7 +110,7 @@ func (s *stock) restartsWarm() {
 	restore := make(chan struct{})
 	s.orchagent.StartWarm(s.t, restore)
 	rules := len(s.asic.rules())
-	<-time.After(3 * time.Second)
+	_ = s.worst(3*stockRate, s.Uplinks) // orchagent restores for as long as the load takes to send so many packets
 	close(restore)
 	s.until("orchagent has reconciled", func() bool { return s.row("WARM_RESTART_TABLE", "orchagent")["state"] == "reconciled" })
 	s.neighbors()
@@ -117,7 +118,7 @@ func (s *stock) restartsWarm() {
 		waits, err := s.appl.Waiting(s.t.Context(), "ACL_RULE_TABLE")
 		return err == nil && len(waits) == 0
 	})
-	_ = s.worst(time.Second, s.Uplinks)
+	_ = s.worst(stockRate, s.Uplinks)
 	s.t.Logf("a warm restart with %d rules: %d are rewritten, and there are %d", rules, s.asic.rewrites()-before, len(s.asic.rules()))
 	if n := s.asic.rewrites() - before; n > 0 {
 		s.t.Errorf("a warm restart: %d rules are rewritten, so that their flows go by hash", n)
@@ -140,44 +141,48 @@ func (s *stock) losesANeighbor() {
 	s.t.Logf("a neighbor with %d rules is lost: they are off after %v", on, took.Round(time.Millisecond))
 }
 
-// even waits until the worst uplink has at most so much of the mean, in what they send for
-// half a second. It returns that, and how long it took.
+// even waits until the worst uplink has at most so much of the mean, in what they send next.
+// It returns that, and how long it took.
 func (s *stock) even(most float64, over []*fabric.Interface) (worst float64, took time.Duration) {
 	s.t.Helper()
 	began := time.Now()
 	s.until(fmt.Sprintf("the worst uplink has %.2f of the mean", most), func() bool {
-		worst = s.worst(500*time.Millisecond, over)
+		worst = s.worst(stockRate/2, over)
 		return worst <= most
 	})
 	return worst, time.Since(began)
 }
 
-// worst is worst ÷ mean of the octets that uplinks send in a time.
-func (s *stock) worst(span time.Duration, over []*fabric.Interface) float64 {
+// worst is worst ÷ mean of the octets that uplinks send while they send so many packets.
+func (s *stock) worst(packets uint64, over []*fabric.Interface) float64 {
 	s.t.Helper()
-	return slices.Max(s.loads(span, over))
+	return slices.Max(s.loads(packets, over))
 }
 
-// loads are the octets that uplinks send in a time, each ÷ mean.
-func (s *stock) loads(span time.Duration, over []*fabric.Interface) (loads []float64) {
+// loads are the octets that uplinks send while they send so many packets, each ÷ mean.
+func (s *stock) loads(packets uint64, over []*fabric.Interface) (loads []float64) {
 	s.t.Helper()
-	var before, after []uint64
-	for _, all := range []*[]uint64{&before, &after} {
+	octets := func() (by []uint64, sent uint64) {
 		for _, u := range over {
 			c, err := u.Counters()
 			fabrictest.Check(s.t, err)
-			*all = append(*all, c.TxBytes)
+			by, sent = append(by, c.TxBytes), sent+c.TxPackets
 		}
-		if all == &before {
-			<-time.After(span)
-		}
+		return by, sent
 	}
+	before, first := octets()
+	var after []uint64
+	s.until(fmt.Sprintf("uplinks send %d packets", packets), func() bool {
+		now, last := octets()
+		after = now
+		fabrictest.Check(s.t, s.load.Failed())
+		return last >= first+packets
+	})
 	sum := 0.0
 	for i := range after {
 		loads = append(loads, float64(after[i]-before[i]))
 		sum += loads[i]
 	}
-	fabrictest.Check(s.t, s.load.Failed())
 	for i := range loads {
 		loads[i] *= float64(len(over)) / max(1, sum)
 	}
@@ -216,9 +221,9 @@ func TestStockSwitchPlacesByOrchagentsRows(t *testing.T) {
 }
 
 func placesByRows(t *testing.T, release string) {
-	s := newStock(t, release, 20000, false)
+	s := newStock(t, release, false)
 	s.load.Send(s.equal)
-	hash := s.loads(500*time.Millisecond, s.Uplinks)
+	hash := s.loads(stockRate/2, s.Uplinks)
 	s.startSampled()
 	s.place("any")
 	placed, took := s.even(1.10, s.Uplinks)
@@ -234,7 +239,7 @@ func placesByRows(t *testing.T, release string) {
 	down := s.asic.mostRules(s.Uplinks)
 	watch, err := queuepairs.StartWatch(s.B)
 	fabrictest.Check(t, err)
-	settled := s.worst(time.Second, s.Uplinks) // and the watch knows where each flow is
+	settled := s.worst(stockRate, s.Uplinks) // and the watch knows where each flow is
 	on, kernel := s.asic.rulesTo(down.Name), s.asic.took()
 	began := time.Now()
 	fabrictest.Check(t, down.Peer().Set(false))
@@ -252,7 +257,7 @@ func placesByRows(t *testing.T, release string) {
 		waits, err := s.appl.Waiting(t.Context(), "ACL_RULE_TABLE")
 		return err == nil && len(waits) == 0
 	})
-	_ = s.worst(100*time.Millisecond, s.Uplinks)
+	_ = s.worst(stockRate/10, s.Uplinks)
 	_ = s.orchagent.Taken() // returns when orchagent has made the rules
 	before := s.asic.rules()
 	second := s.asic.mostRules(live)
@@ -299,9 +304,9 @@ func TestStockSwitchPlacesIPv6ByOrchagentsRows(t *testing.T) {
 }
 
 func placesLoads(t *testing.T, release string, v6, all bool) {
-	s := newStock(t, release, 20000, v6)
+	s := newStock(t, release, v6)
 	s.load.Send(s.equal)
-	hash := s.loads(500*time.Millisecond, s.Uplinks)
+	hash := s.loads(stockRate/2, s.Uplinks)
 	s.startSampled()
 	s.place("any")
 	placed, took := s.even(1.10, s.Uplinks)
@@ -313,8 +318,8 @@ func placesLoads(t *testing.T, release string, v6, all bool) {
 	shares := queuepairs.Weights(stockFlows, func(rank int) float64 { return 1 / float64(rank+1) })
 	floor := shares[0] * stockUplinks
 	s.replace("any", shares)
-	<-time.After(3 * time.Second)
-	placed = s.worst(time.Second, s.Uplinks)
+	_ = s.worst(3*stockRate, s.Uplinks) // orchagent restores for as long as the load takes to send so many packets
+	placed = s.worst(stockRate, s.Uplinks)
 	t.Logf("Zipf: worst ÷ mean %.3f from 3 s to 4 s, %d rules; no placement is below %.3f", placed, len(s.asic.rules()), floor)
 	if placed > 1.05*floor {
 		t.Errorf("Zipf: worst ÷ mean is %.3f: want at most 1.05 × %.3f", placed, floor)
@@ -329,7 +334,7 @@ func placesLoads(t *testing.T, release string, v6, all bool) {
 	sent := s.load.Sent()
 	s.load.Send(s.equal)
 	<-time.After(9 * time.Second) // three pauses of each flow
-	even := s.worst(3*time.Second, s.Uplinks)
+	even := s.worst(3*stockRate, s.Uplinks)
 	s.load.Send(nil)
 	fabrictest.Check(t, watch.End())
 	after, err := s.B.Counters()
@@ -375,18 +380,27 @@ func (s *stock) drops() {
 		return s.asic.ruled(flow) == 0 && s.orchagent.Fields("ACL_RULE", "USER|RULE_1") != nil
 	})
 	took := time.Since(began)
-	other := (flow + 1) % stockFlows
-	var latest uint32
-	s.until("packets on their way have arrived", func() bool {
-		was := latest
-		latest = watch.Latest(flow)
-		<-time.After(20 * time.Millisecond)
-		return was == latest
-	})
-	from := watch.Latest(other)
-	s.until("packets of another flow arrive", func() bool { return watch.Latest(other) > from+50 })
+	// passes waits until 50 more packets of each other flow arrive, over each path.
+	passes := func(what string) {
+		s.t.Helper()
+		from := make([]uint32, stockFlows)
+		for i := range from {
+			from[i] = watch.Latest(i)
+		}
+		s.until(what, func() bool {
+			for i := range from {
+				if i != flow && watch.Latest(i) <= from[i]+50 {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	passes("packets on their way have arrived")
+	latest := watch.Latest(flow)
+	passes("packets of the other flows arrive")
 	if n := watch.Latest(flow) - latest; n > 0 {
-		s.t.Errorf("%d packets of the flow that the operator drops arrived, while 50 of another one did", n)
+		s.t.Errorf("%d packets of the flow that the operator drops arrived, while 50 of each other one did", n)
 	}
 	s.t.Logf("the operator drops a flow with a rule: its rule is off after %v", took.Round(time.Millisecond))
 	s.remove("ACL_RULE", "USER|RULE_1")

@@ -41,13 +41,25 @@ type Member struct {
 	log    bytes.Buffer
 }
 
+// memory returns a folder in memory, where the machine has one, until the test ends: a member writes to
+// its disk before it answers, and that of a machine under load takes seconds.
+func memory(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "sluice-etcd-*")
+	if err != nil {
+		return tb.TempDir()
+	}
+	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // Start starts n members; args are for each.
 func Start(tb testing.TB, n int, scheme string, args ...string) *Cluster {
 	tb.Helper()
 	if _, err := exec.LookPath("etcd"); err != nil {
 		tb.Skip("etcd is not installed: make deps")
 	}
-	address, dir := loopback.Free(tb, "tcp", 2*n), tb.TempDir()
+	address, dir := loopback.Free(tb, "tcp", 2*n), memory(tb)
 	var peers []string
 	for i := range n {
 		peers = append(peers, fmt.Sprintf("m%d=http://%s", i, address[2*i]))

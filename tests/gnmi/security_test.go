@@ -47,12 +47,12 @@ func hashed(t *testing.T, name, password string) string {
 	return name + ":" + string(hash)
 }
 
-// address returns where the server listens with TLS.
+// address returns where the server listens by TCP.
 func (s *server) address() string {
 	s.t.Helper()
 	var m []string
 	s.eventually("the server listens", func() bool {
-		m = s.log.find(`msg="listening with TLS" address=(\S+)`)
+		m = s.log.find(`msg="listening (?:with TLS|in plain text)" address=(\S+)`)
 		return m != nil
 	})
 	return m[1]
@@ -121,6 +121,59 @@ func TestSessionsAreSecure(t *testing.T) {
 		fails(t, "a broken file", capabilities(as(ctx, "alice", "another password"), c), codes.OK)
 		s.eventually("the log names the broken file", func() bool { return s.log.find("a changed file is invalid") != nil })
 	})
+}
+
+// TestEmptyCredentialsAreNone: a client that sends its username and password empty, as gnmic does
+// without a login, is judged by its certificate, or by the socket or loopback alone.
+func TestEmptyCredentialsAreNone(t *testing.T) {
+	s, ca, alice := mutual(t)
+	plain := start(t, "--insecure-loopback", "127.0.0.1:0")
+	users, usersCA := secure(t)
+	ctx := limited(t)
+	md := func(pairs ...string) context.Context { return metadata.AppendToOutgoingContext(ctx, pairs...) }
+	byCertificate := func() gpb.GNMIClient { return s.tls(ca.trust(alice)) }
+	byTCP := func() gpb.GNMIClient { return plain.dial(plain.address(), insecureOption) }
+	byPassword := func() gpb.GNMIClient { return users.tls(usersCA.trust()) }
+	for _, tt := range []struct {
+		what   string
+		client func() gpb.GNMIClient
+		as     context.Context
+		want   codes.Code
+	}{
+		{"a certificate", byCertificate, md("username", "", "password", ""), codes.OK},
+		{"a certificate, no username", byCertificate, md("password", ""), codes.OK},
+		{"a certificate with its username", byCertificate, md("username", "alice", "password", ""), codes.OK},
+		{"a certificate with another username", byCertificate, md("username", "bob", "password", ""), codes.Unauthenticated},
+		{"a certificate and a password", byCertificate, md("username", "alice", "password", "x"), codes.Unauthenticated},
+		{"loopback", byTCP, md("username", "", "password", ""), codes.OK},
+		{"loopback, no password", byTCP, md("username", ""), codes.OK},
+		{"a socket", plain.client, md("username", "", "password", ""), codes.OK},
+		{"neither a certificate nor a password", byPassword, md("username", "", "password", ""), codes.Unauthenticated},
+		{"a username without its password", byPassword, md("username", "alice", "password", ""), codes.Unauthenticated},
+		{"a password without a username", byPassword, md("username", "", "password", "ecila"), codes.Unauthenticated},
+		{"a wrong password", byPassword, md("username", "alice", "password", "alice"), codes.Unauthenticated},
+		{"the right password", byPassword, md("username", "alice", "password", "ecila"), codes.OK},
+	} {
+		client := tt.client()
+		fails(t, tt.what+": Capabilities", capabilities(tt.as, client), tt.want)
+		_, err := client.Get(tt.as, &gpb.GetRequest{Path: []*gpb.Path{path(label)}})
+		fails(t, tt.what+": Get", err, tt.want)
+		_, err = client.Set(tt.as, algorithm("crc32", nil))
+		fails(t, tt.what+": Set", err, tt.want)
+		for _, mode := range []gpb.SubscriptionList_Mode{gpb.SubscriptionList_ONCE, gpb.SubscriptionList_POLL, gpb.SubscriptionList_STREAM} {
+			rpc, err := client.Subscribe(tt.as)
+			if err == nil {
+				err = rpc.Send(list(mode, on(label, gpb.SubscriptionMode_ON_CHANGE)))
+			}
+			if err == nil && mode == gpb.SubscriptionList_POLL {
+				err = rpc.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Poll{Poll: &gpb.Poll{}}})
+			}
+			if err == nil || tt.want != codes.OK {
+				_, err = rpc.Recv()
+			}
+			fails(t, tt.what+": "+mode.String(), err, tt.want)
+		}
+	}
 }
 
 func TestMutualTLS(t *testing.T) {

@@ -67,12 +67,10 @@ func siege(t *testing.T, network, to string, n, from, sources int, act func(net.
 			}
 		})
 	}
-	deadline := time.Now().Add(patience)
-	for opened.Load() < int64(n) {
+	for deadline := time.Now().Add(patience); opened.Load() < int64(n); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d of %d sockets are open", opened.Load(), n)
 		}
-		time.Sleep(2 * time.Millisecond)
 	}
 	return closed
 }

@@ -112,7 +112,7 @@ func TestLimitOfSamples(t *testing.T) {
 		<-got
 	}
 	cpu, began, n := s.cpu(), time.Now(), 0
-	for end := began.Add(seconds * time.Second); time.Now().Before(end) || n == 0 && time.Since(began) < patience; {
+	for end, latest := time.Now().Add(seconds*time.Second), time.Now().Add(patience); time.Now().Before(end) || n == 0 && time.Now().Before(latest); {
 		select {
 		case more := <-got:
 			n += more

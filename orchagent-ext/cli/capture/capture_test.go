@@ -20,6 +20,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
 
+	"sluice/orchagent-ext/cli/capture/link"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/wire/roce"
 )
@@ -190,21 +191,21 @@ func TestLinkTypes(t *testing.T) {
 		data []byte
 	}{
 		{layers.LinkTypeEthernet, ethernet},
-		{layers.LinkTypeRaw, ip}, {layers.LinkTypeIPv4, ip}, {linkTypeRawBSD, ip},
-		{layers.LinkTypeLinuxSLL, sll}, {linkTypeLinuxSLL2, sll2},
+		{layers.LinkTypeRaw, ip}, {layers.LinkTypeIPv4, ip}, {layers.LinkType(link.RawBSD), ip},
+		{layers.LinkTypeLinuxSLL, sll}, {layers.LinkType(link.SLL2), sll2},
 	} {
 		f := Frame{Data: tt.data, Link: tt.link, Info: gopacket.CaptureInfo{Length: len(tt.data)}}
 		var p roce.Packet
-		if err := f.Parse(&p); err != nil || p.DestQP() != 0x48 {
+		if err := f.Parse(&p, roce.LookLink); err != nil || p.DestQP() != 0x48 {
 			t.Errorf("link type %v: %v", tt.link, err)
 		}
 		f.Data = f.Data[:3]
-		if err := f.Parse(&p); err == nil {
+		if err := f.Parse(&p, roce.LookLink); err == nil {
 			t.Errorf("link type %v: three octets were taken for a packet", tt.link)
 		}
 	}
-	f := Frame{Data: ip, Link: layers.LinkTypeIEEE802_11}
-	if err := f.Parse(new(roce.Packet)); !errors.Is(err, roce.ErrNotRoCE) {
+	f := Frame{Data: ip, Link: layers.LinkType(link.InfiniBand)}
+	if err := f.Parse(new(roce.Packet), roce.LookLink); !errors.Is(err, roce.ErrNotRoCE) {
 		t.Errorf("unknown link type: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"sluice/orchagent-ext/cli/capture/savefile"
 	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/wire/sflow"
 )
 
 // Frame is one packet of a capture file. Data is valid until the next frame is
@@ -27,10 +28,13 @@ type Frame struct {
 	// Link is the type of the first header.
 	Link    layers.LinkType
 	In, Out string // of a live frame: the port that it came in or left by
+	// Sample is that of sFlow which the frame is; the zero value: it is a frame of its own.
+	Sample  sflow.Sample
+	carrier *Frame // of a sample: the frame with the datagram; nil: the frame itself
 
 	record []byte              // of the file, with Data in it
 	face   *savefile.Interface // of a pcapng file
-	sent   bool                // by the capturing machine, as the file says
+	sent   bool                // by the capturing machine, by the file
 }
 
 // Nanos returns the time in ns since 1970, or [flow.NoTime].

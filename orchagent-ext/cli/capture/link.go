@@ -3,77 +3,99 @@
 package capture
 
 import (
-	"encoding/binary"
+	"errors"
 
 	"github.com/gopacket/gopacket/layers"
 
+	"sluice/orchagent-ext/cli/capture/link"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
+	"sluice/orchagent-ext/wire/sflow"
 )
 
-// Link types without a name in gopacket.
-const (
-	linkTypeRawBSD    layers.LinkType = 12
-	linkTypeRawOpen   layers.LinkType = 14
-	linkTypeLinuxSLL2 layers.LinkType = 276
-
-	sllLen  = 16
-	sll2Len = 20
-)
-
-// Parse parses the frame into p, by the frame's link type. Link types other
-// than Ethernet, Linux cooked and raw IP count as not RoCEv2.
-func (f *Frame) Parse(p *roce.Packet) error {
-	if f.Link == layers.LinkTypeEthernet {
-		return p.Parse(f.Data, f.Info.Length)
+// Parse parses the frame into p, as far as look allows. Link types that package link cannot read
+// count as not RoCEv2, with their number as reason.
+func (f *Frame) Parse(p *roce.Packet, look roce.Look) error {
+	at, etherType := link.Start(link.Type(f.Link), f.Data)
+	if etherType == link.None {
+		return p.NotParsed(roce.OtherLink, uint16(f.Link))
 	}
-	header, ok := f.header()
-	if !ok {
-		return p.NotParsed()
-	}
-	return p.ParseIP(f.Data[header:], f.Info.Length-header)
+	return p.ParseFrom(look, f.Data, at, etherType, f.Info.Length)
 }
 
-// ParseThrough is Parse that looks into tunnels; see [roce.Packet.ParseThrough].
-func (f *Frame) ParseThrough(p *roce.Packet) error {
-	if f.Link == layers.LinkTypeEthernet {
-		return p.ParseThrough(f.Data, f.Info.Length)
-	}
-	header, ok := f.header()
-	if !ok {
-		return p.NotParsed()
-	}
-	return p.ParseIPThrough(f.Data[header:], f.Info.Length-header)
-}
-
-// ParseNotification is Parse for the notifications.
-func (f *Frame) ParseNotification(p *notify.Packet, c notify.CodePoints) error {
-	if f.Link == layers.LinkTypeEthernet {
-		return p.Parse(f.Data, c)
-	}
-	header, ok := f.header()
-	if !ok {
+// ParseNotification parses the frame into n for the notifications. p is the result of Parse on
+// the same frame, which has found the IP header.
+func (f *Frame) ParseNotification(n *notify.Packet, p *roce.Packet, c notify.CodePoints) error {
+	const tagged = 14 + 2*4 // Ethernet, with the tags that notify reads
+	at, found := p.IPHeader()
+	switch {
+	case f.Link == layers.LinkTypeEthernet && (!found || at <= tagged):
+		return n.Parse(f.Data, c)
+	case !found || p.Copied() || at > len(f.Data):
 		return notify.ErrNotNotification
 	}
-	return p.ParseIP(f.Data[header:], c)
+	return n.ParseIP(f.Data[at:], c)
 }
 
-// header is the length of the headers before the IP header; ok is false without an IP
-// header.
-func (f *Frame) header() (length int, ok bool) {
-	switch f.Link {
-	case layers.LinkTypeRaw, linkTypeRawBSD, linkTypeRawOpen, layers.LinkTypeIPv4, layers.LinkTypeIPv6:
-		return 0, true
-	case layers.LinkTypeLinuxSLL:
-		return sllLen, len(f.Data) >= sllLen && isIP(f.Data[sllLen-2:])
-	case linkTypeLinuxSLL2:
-		return sll2Len, len(f.Data) >= sll2Len && isIP(f.Data)
+// Samples is the packets that a datagram of sFlow brought.
+type Samples struct {
+	carrier  *Frame
+	datagram sflow.Datagram
+}
+
+// Samples returns the packets of the datagram of sFlow in the frame. p is the result of Parse on
+// the frame, and err its error. ok is false where the frame is another one.
+func (f *Frame) Samples(p *roce.Packet, err error) (all Samples, ok bool) {
+	if !errors.Is(err, roce.ErrNotRoCE) || p.Other() != SFlow {
+		return Samples{}, false
 	}
-	return 0, false
+	d, err := sflow.Parse(p.Datagram())
+	return Samples{f, d}, err == nil // else another protocol has its port
 }
 
-// isIP reports whether the 2 octets are the EtherType of IPv4 or IPv6.
-func isIP(etherType []byte) bool {
-	t := binary.BigEndian.Uint16(etherType)
-	return t == roce.EtherTypeIPv4 || t == roce.EtherTypeIPv6
+// SFlow is the kind of the frames that can be datagrams of sFlow.
+var SFlow = roce.Other{Kind: roce.OtherPort, Value: sflow.UDPPort}
+
+// Next reads the next packet into f: a frame of its own, with the number and the time of the one
+// that carries it. It is valid as long as that.
+func (s *Samples) Next(f *Frame) bool {
+	*f = *s.carrier
+	if !s.datagram.Next(&f.Sample) {
+		return false
+	}
+	f.carrier = s.carrier
+	f.Link, f.Data, f.Info.Length = sampled(f.Sample.Protocol), f.Sample.Header, f.Sample.Length
+	f.Info.InterfaceIndex = int(f.Sample.Source)
+	return true
+}
+
+// Carrier returns the frame of the file that f is, or is a sample of.
+func (f *Frame) Carrier() *Frame {
+	if f.carrier != nil {
+		return f.carrier
+	}
+	return f
+}
+
+// Part reports whether others passed with the frame that the capture lacks.
+func (f *Frame) Part() bool { return f.Sample.Rate > 1 }
+
+// unknownLink is a number that no link type of a capture has.
+const unknownLink layers.LinkType = 0xffff
+
+// sampled returns the link type of a header that sFlow has.
+func sampled(p sflow.Protocol) layers.LinkType {
+	switch p {
+	case sflow.Ethernet:
+		return layers.LinkTypeEthernet
+	case sflow.PPP:
+		return layers.LinkType(link.PPP)
+	case sflow.IPv4, sflow.IPv6:
+		return layers.LinkTypeRaw
+	case sflow.MPLS:
+		return layers.LinkType(link.MPLS)
+	case sflow.WiFi:
+		return layers.LinkType(link.WiFi)
+	}
+	return unknownLink
 }

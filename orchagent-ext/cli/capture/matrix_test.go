@@ -156,7 +156,7 @@ func sluiceSees(t *testing.T, name string) (all []seen) {
 			s.Direction = "0x00000002"
 		}
 		var p roce.Packet
-		if err := f.Parse(&p); err == nil {
+		if err := f.Parse(&p, roce.LookLink); err == nil {
 			s.QP = fmt.Sprintf("0x%06x", p.DestQP())
 		}
 		all = append(all, s)

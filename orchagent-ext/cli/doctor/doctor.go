@@ -57,7 +57,7 @@ type Machine struct {
 	DatabaseError error
 	// Driver is that of SLUICE|global; "" for the default, sai.
 	Driver string
-	// State is the row of SLUICE_STATE, nil where sluiced has not run; Stale the error of a
+	// State is the row of SLUICE_STATE, nil where sluiced does not run; Stale the error of a
 	// sluiced that is silent.
 	State map[string]string
 	Stale error

@@ -104,7 +104,7 @@ func sluiced(m *Machine) Verdict {
 	state := m.State["state"]
 	switch {
 	case len(m.State) == 0:
-		return Verdict{"sluiced", Note, "sluiced has not run here", "docs/linux.md or docs/sonic.md start it; captures need none"}
+		return Verdict{"sluiced", Note, "sluiced is not running", "docs/linux.md or docs/sonic.md start it; captures need none"}
 	case m.Stale != nil:
 		return Verdict{"sluiced", Act, m.Stale.Error(), "start it again; its log has the reason"}
 	case state != "running":

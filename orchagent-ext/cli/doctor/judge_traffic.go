@@ -19,7 +19,7 @@ const (
 // header field, and whether labels can carry it.
 func traffic(t *Traffic) []Verdict {
 	if t.Packets == 0 {
-		return []Verdict{{"traffic", Unknown, "no RoCEv2 data passed", "capture where both directions pass, while the fabric is busy: UDP port 4791 of a leaf's edge port"}}
+		return []Verdict{{"traffic", Unknown, "no RoCEv2 data passed: " + t.Census.String(), t.Census.Advice()}}
 	}
 	e := t.Entropy()
 	six := float64(t.IPv6) / float64(t.Packets)

@@ -18,6 +18,8 @@ const (
 // Traffic sums up RoCEv2 packets. Packets that carry the data of an application count,
 // since the uplinks of a leaf carry one direction of a session.
 type Traffic struct {
+	// Census counts all packets of the capture, of other protocols, too.
+	Census Census `json:"-"`
 	// Packets counts the data packets.
 	Packets int `json:"packets"`
 	// IPv6 counts those with an IPv6 header outermost, and Labeled those of them with a flow

@@ -41,13 +41,8 @@ func (l *Lifter) Lift(p *roce.Packet) ([]byte, error) {
 	if !p.Is4() || p.Tunnelled() || !p.Complete() {
 		return nil, ErrNotLifted
 	}
-	link := p.LinkHeader()
-	if len(link) < ethernetLen {
-		// raw IP
-		link = make([]byte, ethernetLen)
-	}
-	b := append(l.buf[:0], link...)
-	binary.BigEndian.PutUint16(b[len(b)-2:], roce.EtherTypeIPv6)
+	b := appendLink(l.buf[:0], p)
+	ip := len(b)
 	b = roce.IPv6Header{
 		TrafficClass: p.TrafficClass(), NextHeader: 17, HopLimit: p.HopLimit(),
 		Src: l.lift(p.Src()), Dst: l.lift(p.Dst()),
@@ -55,9 +50,27 @@ func (l *Lifter) Lift(p *roce.Packet) ([]byte, error) {
 	b = roce.UDPHeader{SrcPort: p.SrcPort(), DstPort: roce.UDPPort}.Append(b)
 	body := p.BTHBytes()
 	b = append(b, body[:len(body)-roce.ICRCLen]...)
-	b, err := roce.Finish(b, len(link))
+	b, err := roce.Finish(b, ip)
 	l.buf = b
 	return b, err
+}
+
+// appendLink appends an Ethernet header for IPv6 with the addresses and VLAN tags of the
+// packet's own, as far as it has them. Other layers between Ethernet and IP are left out.
+func appendLink(b []byte, p *roce.Packet) []byte {
+	const vlanLen, tpid = 4, 0x8100
+	link, vlans := p.LinkHeader(), p.VLANs()
+	if len(link) == ethernetLen+vlanLen*len(vlans) {
+		return binary.BigEndian.AppendUint16(append(b, link[:len(link)-2]...), roce.EtherTypeIPv6)
+	}
+	var addresses [ethernetLen - 2]byte
+	copy(addresses[:], link)
+	b = append(b, addresses[:]...)
+	for _, id := range vlans {
+		b = binary.BigEndian.AppendUint16(b, tpid)
+		b = binary.BigEndian.AppendUint16(b, id)
+	}
+	return binary.BigEndian.AppendUint16(b, roce.EtherTypeIPv6)
 }
 
 // lift returns the IPv6 address of an IPv4 one: the prefix's 96 bits and the address (RFC

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/gopacket/gopacket"
@@ -72,6 +73,41 @@ func TestNewLifterRefuses(t *testing.T) {
 	for _, s := range []string{"2001:db8::/64", "10.0.0.0/8", "2001:db8::1/96"} {
 		if _, err := NewLifter(netip.MustParsePrefix(s)); err == nil {
 			t.Errorf("%s accepted", s)
+		}
+	}
+}
+
+// TestLiftLeavesOtherLayersOut: of PPPoE and LLC, whose headers have lengths and protocols of
+// their own, addresses and VLANs stay.
+func TestLiftLeavesOtherLayersOut(t *testing.T) {
+	plain := roce.Ethernet{Dst: roce.MAC{2, 0, 0, 0, 0, 1}, Src: roce.MAC{2, 0, 0, 0, 0, 2}, EtherType: roce.EtherTypeIPv4}.Append(nil)
+	b := roce.IPv4Header{TTL: 64, Protocol: 17, Src: [4]byte{10, 0, 0, 1}, Dst: [4]byte{10, 0, 0, 2}}.Append(nil)
+	b = roce.UDPHeader{SrcPort: 49152, DstPort: roce.UDPPort}.Append(b)
+	b = roce.BTH{Opcode: roce.RCSendOnly, DestQP: 7, PSN: 9}.Append(b)
+	ip, err := roce.Finish(b, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	macs := plain[:12]
+	tagged := []byte{0x81, 0, 0, 5}
+	for name, frame := range map[string][]byte{
+		"PPPoE": slices.Concat(macs, tagged, []byte{0x88, 0x64, 0x11, 0, 0, 1, 0, byte(len(ip) + 2), 0, 0x21}, ip),
+		"SNAP":  slices.Concat(macs, tagged, []byte{0, byte(len(ip) + 8), 0xaa, 0xaa, 3, 0, 0, 0, 8, 0}, ip),
+	} {
+		var p roce.Packet
+		if err := p.ParseFrom(roce.LookLink, frame, 0, roce.EtherTypeEthernet, len(frame)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		l, err := NewLifter(netip.MustParsePrefix("2001:db8::/96"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lifted, err := l.Lift(&p)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := p.Parse(lifted, len(lifted)); err != nil || p.DestQP() != 7 || !slices.Equal(p.VLANs(), []uint16{5}) || !slices.Equal(lifted[:12], macs) {
+			t.Errorf("%s: %v, %x", name, err, lifted)
 		}
 	}
 }

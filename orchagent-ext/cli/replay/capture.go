@@ -78,7 +78,7 @@ func messages(ctx context.Context, name string) ([]load.Seen, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if f.ParseThrough(&p) != nil || !p.Opcode().CarriesData() {
+		if f.Parse(&p, roce.LookThrough) != nil || !p.Opcode().CarriesData() {
 			continue
 		}
 		c := connection{p.Src16(), p.Dst16(), p.DestQP()}

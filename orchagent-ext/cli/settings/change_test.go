@@ -107,14 +107,14 @@ func TestChangesAreJudgedAsAWhole(t *testing.T) {
 // What a row needs may come with it, and what others need may go with them.
 func TestSeveralRowsAreOneChange(t *testing.T) {
 	gold := []rows.Row{row("SLUICE_PORT|Ethernet0", "threshold", "gold"), row("SLUICE_THRESHOLD|gold", "high_bytes", "9")}
-	next, edits, err := configured().Apply(Replace(gold))
+	next, edits, err := configured().Apply((&File{Rows: gold}).Load())
 	if err != nil || len(edits) != 2 {
 		t.Fatalf("%v, %v", edits, err)
 	}
 	if _, _, err := next.Apply(table(t, "threshold").Del("gold", "")); err == nil || !strings.Contains(err.Error(), "SLUICE_PORT|Ethernet0: threshold") {
 		t.Errorf("a threshold that a port has is removed: %v", err)
 	}
-	_, _, err = configured().Apply(Replace([]rows.Row{row("SLUICE_FLOWLABEL|global", "x", "y")}))
+	_, _, err = configured().Apply((&File{Rows: []rows.Row{row("SLUICE_FLOWLABEL|global", "x", "y")}}).Load())
 	if want := "SLUICE_FLOWLABEL|global: no such table; SLUICE_FLOW_LABEL is one"; fmt.Sprint(err) != want {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -171,17 +171,54 @@ func has(d rows.Description, leaf string) bool { _, there := d.Leaf(leaf); retur
 func TestFilesOfSONiCAreRead(t *testing.T) {
 	const text = `{"PORT": {"Ethernet0": {"lanes": "0"}}, "SLUICE": {"global": {"etcd_endpoints": ["http://a:1", "http://b:1"], "cpu_rate": 5}},
 		"SLUICE_PPFC_PEER": {"::/0": {"NULL": "NULL"}}, "SLUICE_FLOW_LABEL": {"global": {"manage_switch_hash": true}}, "SLUICEGATE": []}`
-	all, err := Parse(strings.NewReader(text))
+	f, err := Parse(strings.NewReader(text), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "+SLUICE|global cpu_rate 5; +SLUICE|global etcd_endpoints@ http://a:1,http://b:1; +SLUICE_FLOW_LABEL|global manage_switch_hash true; +SLUICE_PPFC_PEER|::/0"
-	if got := said(Lines(Compare(Config{}, NewConfig(all)))); got != want {
+	if got := said(Lines(Compare(Config{}, NewConfig(f.Rows)))); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for _, wrong := range []string{"", "[]", `{"SLUICE": []}`, `{"SLUICE": {"global": {"cpu_rate": {}}}}`, `{"SLUICE": {"global": {"cpu_rate": null}}}`} {
-		if all, err := Parse(strings.NewReader(wrong)); err == nil {
-			t.Errorf("%s: %v", wrong, all)
+		if f, err := Parse(strings.NewReader(wrong), ""); err == nil {
+			t.Errorf("%s: %v", wrong, f)
 		}
+	}
+}
+
+// TestFilesRemoveRowsThatAreNull: as config load of SONiC does. A table that is null, in another case or of
+// no use is an error, and of a file for several ASICs the part of the namespace counts.
+func TestFilesRemoveRowsThatAreNull(t *testing.T) {
+	const several = `{"localhost": {"SLUICE_PORT": {"Ethernet0": {"role": "edge"}}}, "asic0": {"SLUICE_PORT": {"Ethernet8": null}}, "asic1": {"PORT": {}}}`
+	for name, tt := range map[string]struct{ text, namespace, want, err string }{
+		"null":                   {`{"SLUICE_PORT": {"Ethernet8": null, "Ethernet0": {"role": "edge"}}}`, "", "+SLUICE_PORT|Ethernet0 role edge; -SLUICE_PORT|Ethernet8 role edge", ""},
+		"null, and no such row":  {`{"SLUICE_PORT": {"Ethernet0": null}}`, "", "", ""},
+		"null of no table":       {`{"SLUICE_PORTS": {"Ethernet0": null}}`, "", "", "SLUICE_PORTS|Ethernet0: no such table"},
+		"a table that is null":   {`{"SLUICE_PORT": null}`, "", "", "SLUICE_PORT: must be rows by key: null is for each row"},
+		"a port that is null":    {`{"PORT": {"Ethernet0": null}, "SLUICE": {}}`, "", "", ""},
+		"the host":               {several, "", "+SLUICE_PORT|Ethernet0 role edge", ""},
+		"an ASIC":                {several, "asic0", "-SLUICE_PORT|Ethernet8 role edge", ""},
+		"an ASIC without rows":   {several, "asic1", "", "has no table of Sluice, as SLUICE_PORT"},
+		"an ASIC without a part": {several, "asic2", "", "has the parts asic0, asic1, localhost, and none of asic2"},
+		"a part that is no part": {`{"localhost": []}`, "", "", "localhost: is not in the form of config_db.json"},
+		"no table":               {`{"VLAN": {}, "PORT": {"Ethernet0": {"lanes": "1"}}}`, "", "", "has no table of Sluice, as SLUICE_PORT"},
+		"nothing":                {`{}`, "", "", "has no table of Sluice, as SLUICE_PORT"},
+		"lower case":             {`{"sluice_port": {"Ethernet0": {"role": "edge"}}}`, "", "", `"sluice_port" is the name of no table: is SLUICE_PORT meant?`},
+		"mixed case":             {`{"Sluice": {}}`, "", "", `"Sluice" is the name of no table: is SLUICE meant?`},
+		"ports in lower case":    {`{"port": {"eth1": {"admin_status": "up"}}, "SLUICE": {}}`, "", "", `"port" is the name of no table: is PORT meant?`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := Parse(strings.NewReader(tt.text), tt.namespace)
+			var edits []Edit
+			if err == nil {
+				_, edits, err = configured().Apply(f.Load())
+			}
+			if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Fatalf("%v, want %s", err, tt.err)
+			}
+			if got := said(Lines(edits)); got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+		})
 	}
 }

@@ -34,7 +34,7 @@ func TestDevicesBecomePortsWithoutSONiC(t *testing.T) {
 		{"removed, with a port that has more", some, del("eth2"), "-SLUICE_PORT|eth2 role edge", ""},
 		{"field removed", some, table(t, "port").Del("eth1", "role"), "-SLUICE_PORT|eth1 role edge", ""},
 		{"other table", none, table(t, "flow-label").Set("global", map[string]string{"algorithm": "crc32"}), "+SLUICE_FLOW_LABEL|global algorithm crc32", ""},
-		{"file", none, Replace([]rows.Row{row("SLUICE_PORT|eth3"), row("PORT|eth2", "admin_status", "up")}), "+PORT|eth2 admin_status up; +PORT|eth3 admin_status up; +SLUICE_PORT|eth3", ""},
+		{"file", none, (&File{Rows: []rows.Row{row("SLUICE_PORT|eth3"), row("PORT|eth2", "admin_status", "up")}}).Load(), "+PORT|eth2 admin_status up; +PORT|eth3 admin_status up; +SLUICE_PORT|eth3", ""},
 		{"SONiC", configured(), set("eth1"), "", `SLUICE_PORT|eth1: name "eth1": no such row in PORT or PORTCHANNEL; there are: Ethernet0, Ethernet4, Ethernet8, Ethernet12, Ethernet16, Ethernet20, Ethernet24, Ethernet28, …`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestDevicesAreNoPortsAfterRollback(t *testing.T) {
 }
 
 func TestFilesNameDevices(t *testing.T) {
-	all, err := Parse(strings.NewReader(`{"PORT": {"eth1": {"admin_status": "up"}, "Ethernet0": {"lanes": "1,2", "admin_status": "up"}}, "VLAN": {}}`))
-	if err != nil || len(all) != 1 || all[0].Name() != "PORT|eth1" {
-		t.Errorf("%v, %v", all, err)
+	f, err := Parse(strings.NewReader(`{"PORT": {"eth1": {"admin_status": "up"}, "Ethernet0": {"lanes": "1,2", "admin_status": "up"}}, "VLAN": {}}`), "")
+	if err != nil || len(f.Rows) != 1 || f.Rows[0].Name() != "PORT|eth1" {
+		t.Errorf("%v, %v", f, err)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
 )
@@ -110,7 +112,7 @@ func TestRollbackTakesChangesBackInTheirOrder(t *testing.T) {
 
 func TestRollbackLeavesWhatOthersHaveChanged(t *testing.T) {
 	w, s := writer(t)
-	must(t, w, Replace([]rows.Row{row("SLUICE_PORT|Ethernet0", "role", "edge"), row("SLUICE_PORT|Ethernet12", "role", "edge")}))
+	must(t, w, (&File{Rows: []rows.Row{row("SLUICE_PORT|Ethernet0", "role", "edge"), row("SLUICE_PORT|Ethernet12", "role", "edge")}}).Load())
 	s.config["SLUICE_PORT|Ethernet0"] = row("SLUICE_PORT|Ethernet0", "role", "border")
 	if _, err := w.Undo(t.Context(), 1, false); err == nil || !strings.Contains(err.Error(), `SLUICE_PORT|Ethernet0: has changed since "config x"`) {
 		t.Errorf("%v", err)
@@ -206,5 +208,139 @@ func TestJournalIsBounded(t *testing.T) {
 	j.add(Config{}, Entry{Edits: make([]Edit, mostEdits+1)})
 	if len(j.Entries) != 1 {
 		t.Errorf("%d entries with one that is too large", len(j.Entries))
+	}
+}
+
+// TestDisablingAndRollbackNeedNoJournal: what disables is written on a disk that is full or read-only, and
+// with a journal that is cut, and says that the journal does not have it; so is a rollback where the journal
+// can be read. Other changes are refused.
+func TestDisablingAndRollbackNeedNoJournal(t *testing.T) {
+	off, port := map[string]string{"admin_state": "disabled"}, map[string]string{"role": "border"}
+	for name, tt := range map[string]struct {
+		spoil func(t *testing.T, w *Writer)
+		known bool // the journal can be read
+	}{
+		"the journal is empty":       {func(t *testing.T, w *Writer) { written(t, w.File, "") }, false},
+		"the journal is cut":         {func(t *testing.T, w *Writer) { written(t, w.File, `{"entries":[`) }, false},
+		"it is a folder":             {func(t *testing.T, w *Writer) { w.File = t.TempDir() }, false},
+		"its folder is a file":       {func(t *testing.T, w *Writer) { w.File += "/journal" }, false},
+		"the disk is full":           {func(t *testing.T, w *Writer) { w.File = full(t, w.File) }, true},
+		"the disk is read-only":      {func(t *testing.T, w *Writer) { w.File = readOnly(t, w.File) }, true},
+		"another command is writing": {func(t *testing.T, w *Writer) { locked(t, w.File) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, s := writer(t)
+			must(t, w, table(t, "port").Set("Ethernet0", map[string]string{"role": "edge"}))
+			w.patience = time.Millisecond
+			var warned []error
+			w.Warn = func(err error) { warned = append(warned, err) }
+			tt.spoil(t, w)
+			if _, err := w.Change(t.Context(), "me", "x", table(t, "port").Set("Ethernet0", port)); err == nil || !strings.Contains(err.Error(), "nothing was written to CONFIG_DB: ") || len(warned) > 0 {
+				t.Errorf("%v, warned %v", err, warned)
+			}
+			edits, err := w.Change(t.Context(), "me", "x", table(t, "global").Set("global", off))
+			if err != nil || len(edits) != 1 || s.config["SLUICE|global"].Fields["admin_state"] != "disabled" || len(warned) != 1 {
+				t.Errorf("%v, %v, warned %v", edits, err, warned)
+			}
+			if _, err := w.Undo(t.Context(), 1, false); (err == nil) != tt.known {
+				t.Errorf("rollback: %v", err)
+			}
+			if role := s.config["SLUICE_PORT|Ethernet0"].Fields["role"]; (role == "") != tt.known {
+				t.Errorf("after the rollback the role is %q", role)
+			}
+			if tt.known && len(warned) != 2 {
+				t.Errorf("warned %v", warned)
+			}
+		})
+	}
+}
+
+func written(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// full moves a file onto a disk without room, and returns its name there.
+func full(t *testing.T, name string) string {
+	t.Helper()
+	there := mounted(t, name)
+	for size := 4096; size > 0; size /= 2 {
+		f, err := os.OpenFile(filepath.Join(filepath.Dir(there), "rest"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for err == nil {
+			_, err = f.Write(make([]byte, size))
+		}
+		_ = f.Close()
+	}
+	return there
+}
+
+// readOnly moves a file onto a disk that cannot be written, and returns its name there.
+func readOnly(t *testing.T, name string) string {
+	t.Helper()
+	there := mounted(t, name)
+	if err := unix.Mount("", filepath.Dir(there), "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	return there
+}
+
+// mounted moves a file onto a small disk of its own, and returns its name there.
+func mounted(t *testing.T, name string) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := unix.Mount("none", folder, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip("needs to mount a disk: run as root: ", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(folder, unix.MNT_DETACH) })
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := filepath.Join(folder, "journal.json")
+	written(t, there, string(text))
+	return there
+}
+
+// locked holds the lock of a journal until the test ends.
+func locked(t *testing.T, name string) {
+	t.Helper()
+	f, err := os.OpenFile(name+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err == nil {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+}
+
+// TestOnlyWhatDisablesNeedsNoJournal: a change that does more is kept.
+func TestOnlyWhatDisablesNeedsNoJournal(t *testing.T) {
+	edit := func(before, after map[string]string) Edit {
+		return Edit{Table: "SLUICE", Key: "global", Before: before, After: after}
+	}
+	off, on := map[string]string{"admin_state": "disabled"}, map[string]string{"admin_state": "enabled"}
+	for name, tt := range map[string]struct {
+		edits []Edit
+		want  bool
+	}{
+		"nothing":              {nil, true},
+		"disabled":             {[]Edit{edit(on, off)}, true},
+		"a row that disables":  {[]Edit{edit(nil, off)}, true},
+		"enabled":              {[]Edit{edit(off, on)}, false},
+		"removed":              {[]Edit{edit(on, nil)}, false},
+		"its field is removed": {[]Edit{edit(off, map[string]string{})}, false},
+		"an empty row":         {[]Edit{edit(nil, map[string]string{})}, false},
+		"and more":             {[]Edit{edit(on, map[string]string{"admin_state": "disabled", "cpu_rate": "5"})}, false},
+		"and another row":      {[]Edit{edit(on, off), edit(off, on)}, false},
+	} {
+		if got := disables(tt.edits); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

@@ -91,7 +91,7 @@ func (d *Data) only(table string) map[string]string {
 	return nil
 }
 
-// state returns the fields of SLUICE_STATE|global, nil if sluiced has not run.
+// state returns the fields of SLUICE_STATE|global, nil if sluiced does not run.
 func (d *Data) state() map[string]string { return d.only("SLUICE_STATE") }
 
 // has reports whether a table has a row of the key.

@@ -74,7 +74,7 @@ func TestRowsAreInForceWhereSluicedRuns(t *testing.T) {
 		want string
 	}{
 		{"runs", []rows.Row{port, alive(time.Second)}, "yes"},
-		{"has not run", []rows.Row{port}, "no: sluiced has not run"},
+		{"does not run", []rows.Row{port}, "no: sluiced is not running"},
 		{"is silent", []rows.Row{port, alive(6 * time.Second)}, "unknown: sluiced is silent"},
 		{"calls it wrong", []rows.Row{port, alive(time.Second), row("SLUICE_CONFIG_ERROR|SLUICE_PORT|Ethernet0", "reason", "x")}, "no: see status"},
 	} {
@@ -128,7 +128,9 @@ func TestFlowsOfAQueuePair(t *testing.T) {
 // TestFlowsThatAreSampled have an estimate of what they sent, and how they fare; the one
 // with an entry has what that counted.
 func TestFlowsThatAreSampled(t *testing.T) {
+	running := row("SLUICE_STATE|global", "state", "running")
 	all := []rows.Row{
+		running,
 		row("SLUICE_FLOW|a", "src", "::1", "dst", "::2", "dest_qp", "17", "flow_label", "1", "packets", "70", "bytes", "7000", "seen_packets", "4", "seen_bytes", "400", "sampling_rate", "10", "ce_packets", "1"),
 		row("SLUICE_FLOW|b", "src", "::1", "dst", "::3", "dest_qp", "18", "flow_label", "2", "seen_packets", "9", "seen_bytes", "900", "sampling_rate", "10", "ce_packets", "0", "naks_rnr", "2", "naks_access", "1"),
 	}
@@ -140,7 +142,7 @@ func TestFlowsThatAreSampled(t *testing.T) {
 	if got := say(t, "flows", Options{}, true, all...).Text(output.Style{}); got != want {
 		t.Errorf("%s", got)
 	}
-	whole := []rows.Row{row("SLUICE_FLOW|b", "src", "::1", "dst", "::3", "dest_qp", "18", "flow_label", "2", "seen_packets", "9", "seen_bytes", "900", "sampling_rate", "1", "ce_packets", "0", "psn_lost", "3", "retransmitted_bytes", "64", "cnps", "0")}
+	whole := []rows.Row{running, row("SLUICE_FLOW|b", "src", "::1", "dst", "::3", "dest_qp", "18", "flow_label", "2", "seen_packets", "9", "seen_bytes", "900", "sampling_rate", "1", "ce_packets", "0", "psn_lost", "3", "retransmitted_bytes", "64", "cnps", "0")}
 	want = `Source    Destination    DestQP    Label    Stream    Packets    Bytes    Marked    Lost    Resent    NAKs    CNPs
 --------  -------------  --------  -------  --------  ---------  -------  --------  ------  --------  ------  ------
 ::1       ::3            0x000012  0x00002  -         9          900      0.00%     3       64                0

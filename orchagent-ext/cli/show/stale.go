@@ -12,7 +12,8 @@ import (
 const silence = 5 * time.Second
 
 // StaleError is that sluiced gives no sign of life any more: it was killed, or the machine
-// was. What it wrote is as of then.
+// was. What it wrote is as of then. The zero value is that it does not run: it has not been
+// started, or it ended in order.
 type StaleError struct {
 	Since string // time of the last sign, as sluiced wrote it
 	Age   time.Duration
@@ -20,6 +21,9 @@ type StaleError struct {
 
 // Error has for how long sluiced has been silent.
 func (e *StaleError) Error() string {
+	if e.Since == "" {
+		return "not running: \"config feature state sluice enabled\" starts sluiced on SONiC, \"systemctl start sluiced\" elsewhere"
+	}
 	return fmt.Sprintf("stale: sluiced gave its last sign of life %v ago, at %s; all else that is shown is as of then", e.Age.Round(time.Second), e.Since)
 }
 
@@ -32,7 +36,7 @@ func (e *StaleError) Err() error {
 }
 
 // Stale returns how long sluiced has been silent by the fields of SLUICE_STATE|global; nil
-// where it is alive, ended in order or has not run.
+// where it is alive, or does not run.
 func Stale(state map[string]string, now time.Time) *StaleError {
 	at, err := time.Parse(time.RFC3339, state["alive"])
 	if err != nil || now.Sub(at) <= silence {

@@ -82,7 +82,7 @@ func capability(d *Data, _ Options) (*Answer, error) {
 func inForce(d *Data, now time.Time) string {
 	switch {
 	case len(d.state()) == 0:
-		return "no: sluiced has not run"
+		return "no: sluiced is not running"
 	case Stale(d.state(), now) != nil:
 		return "unknown: sluiced is silent"
 	}

@@ -2,10 +2,7 @@
 
 package show
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
 // Verb is one command of show.
 type Verb struct {
@@ -40,18 +37,15 @@ type Answer struct {
 	JSON any
 	// Blocks are the answer for people.
 	Blocks []Block
-	Stale  *StaleError // nil: sluiced is alive
+	Stale  *StaleError // nil: sluiced is alive; its text is that of the first block
 }
 
-// errNoDaemon is the error where sluiced has not run since the switch started.
-var errNoDaemon = errors.New("sluiced has not run since the switch started: on SONiC \"config feature state sluice enabled\" starts it, " +
-	"elsewhere \"systemctl start sluiced\"")
-
-// Show answers. Where sluiced has not run people get an error; programs get an empty
-// answer. Where it is silent a line for people comes first.
+// Show answers. Where sluiced does not run people get an error if there is nothing else to
+// show; where it is silent, too, a line for people comes first.
 func (v *Verb) Show(d *Data, o Options, people bool) (*Answer, error) {
-	if v.daemon && people && len(d.only("SLUICE_STATE")) == 0 && len(d.only("SLUICE_CAPABILITY")) == 0 {
-		return nil, errNoDaemon
+	runs := v.text || len(d.state()) > 0
+	if !runs && v.daemon && people {
+		return nil, &StaleError{}
 	}
 	a, err := v.show(d, o)
 	if err != nil {
@@ -60,7 +54,10 @@ func (v *Verb) Show(d *Data, o Options, people bool) (*Answer, error) {
 	if !v.text {
 		a.JSON = withNumbers(a.JSON, v.numbers())
 	}
-	if a.Stale = Stale(d.state(), o.Now); a.Stale != nil {
+	if a.Stale = Stale(d.state(), o.Now); !runs {
+		a.Stale = &StaleError{}
+	}
+	if a.Stale != nil {
 		a.Blocks = append([]Block{{Text: a.Stale.Error()}}, a.Blocks...)
 	}
 	return a, nil

@@ -63,11 +63,10 @@ func TestSlowStatisticsLetProgrammingGoFirst(t *testing.T) {
 		t.Logf("labels were active after %d statistics calls, and %v", n, time.Since(began))
 	}
 
-	for n, deadline := 0, time.Now().Add(time.Minute); n == 0; n = statistics() {
+	for deadline := time.Now().Add(time.Minute); statistics() == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no statistics are read")
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	began = time.Now()
 	configure(t, d, rows.Row{Table: "SLUICE", Key: "global", Fields: map[string]string{"admin_state": "disabled"}})

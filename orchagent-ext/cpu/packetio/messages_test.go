@@ -193,8 +193,7 @@ func TestMessagesAreCountedOnceWhileTheConfigurationChanges(t *testing.T) {
 		}
 		return fast + m.Dropped(notify.KindPFCM, DroppedSender) + m.Full()
 	}
-	deadline := time.Now().Add(patience)
-	for (sent < 20_000 || changes.Load() < 10) && time.Now().Before(deadline) {
+	for deadline := time.Now().Add(patience); (sent < 20_000 || changes.Load() < 10) && time.Now().Before(deadline); {
 		send(t, s, slices.Repeat([][]byte{frame}, 50)...)
 		sent += 50
 		total()
@@ -203,8 +202,7 @@ func TestMessagesAreCountedOnceWhileTheConfigurationChanges(t *testing.T) {
 	if err := <-failed; err != nil {
 		t.Fatal(err)
 	}
-	for total() < sent && time.Now().Before(deadline) {
-		time.Sleep(time.Millisecond)
+	for deadline := time.Now().Add(patience); total() < sent && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 	}
 	if got := total(); got != sent || fast == 0 || fast == sent {
 		t.Errorf("%d counted, %d of them received, of %d sent", got, fast, sent)

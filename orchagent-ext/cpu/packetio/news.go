@@ -168,7 +168,7 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 		return
 	}
 	var label uint32
-	if _, datagram := p.DETH(); datagram {
+	if p.Opcode().Service() == roce.ServiceUD {
 		// An entry of the switch matches without the source queue pair, so all datagrams to one
 		// queue pair have the label of the first one.
 		label = f.Label(r.config.Algorithm, 0)
@@ -193,7 +193,7 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 // one that it overwrites: else the packet has its sender's own, or that of its entry.
 // Datagrams have a label for each sender's queue pair, which entries cannot distinguish.
 func (r *Reader) computed(p *roce.Packet, f *flow.Flow) bool {
-	if _, datagram := p.DETH(); datagram {
+	if p.Opcode().Service() == roce.ServiceUD {
 		return false
 	}
 	label := p.FlowLabel()

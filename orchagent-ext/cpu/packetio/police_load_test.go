@@ -56,11 +56,13 @@ func TestFilterIsLoadedByAThreadThatGetsSignals(t *testing.T) {
 	thread, ended := unix.Gettid(), make(chan struct{})
 	var signals sync.WaitGroup
 	signals.Go(func() {
+		each := time.NewTicker(200 * time.Microsecond)
+		defer each.Stop()
 		for {
 			select {
 			case <-ended:
 				return
-			case <-time.After(200 * time.Microsecond):
+			case <-each.C:
 				_ = unix.Tgkill(os.Getpid(), thread, unix.SIGURG)
 			}
 		}
@@ -104,7 +106,7 @@ func TestPolicerStaysWithAnotherConfiguration(t *testing.T) {
 	send(t, s, slices.Repeat([][]byte{frameOf(t, a, pfcm(notify.ICMPv6, 1), nil)}, n)...)
 	received, begin, dst := 0, time.Now(), make([]Message, maxBatch)
 	lost := func() int { return int(fabrictest.NeverArrived(t) - before) }
-	for ; received+int(m.Policed(notify.KindPFCM))+lost() < n && time.Since(begin) < patience; received += m.Receive(dst) {
+	for deadline := begin.Add(patience); received+int(m.Policed(notify.KindPFCM))+lost() < n && time.Now().Before(deadline); received += m.Receive(dst) {
 	}
 	if most := 5 + 1 + int(time.Since(begin).Seconds()); received > most || received < 5-lost() {
 		t.Errorf("%d of %d messages were received, %d dropped by rate, %d lost on their way", received, n, m.Policed(notify.KindPFCM), lost())

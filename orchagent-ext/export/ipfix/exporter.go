@@ -50,6 +50,8 @@ type Config struct {
 	Refresh time.Duration
 	// RefreshMessages: templates again over UDP and DTLS after so many: 4,096
 	RefreshMessages uint32
+	// Pace: bit/s of messages over UDP and DTLS, to each collector; 0: as fast as records come
+	Pace uint64
 	// Queue: records that wait, for each collector, and health records: 65,536
 	Queue int
 	// Linger: a message that is not full waits so long: 50 ms

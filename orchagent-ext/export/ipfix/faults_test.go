@@ -187,8 +187,10 @@ func TestStalledCollectorHarmsNoOther(t *testing.T) {
 	batch := numbered(500)
 	sent := 0
 	for ; sent < n && e.Stats()[0].Dropped == 0; sent += len(batch) {
-		for e.Stats()[1].Waiting > queue-len(batch) { // it is only as fast as it is
-			time.Sleep(time.Millisecond)
+		for deadline := time.Now().Add(patience); e.Stats()[1].Waiting > queue-len(batch); time.Sleep(time.Millisecond) { // it is only as fast as it is
+			if time.Now().After(deadline) {
+				t.Fatalf("the other takes nothing: %+v", e.Stats()[1])
+			}
 		}
 		e.Export(batch)
 	}

@@ -23,8 +23,8 @@ func (d *Direction) request(p *roce.Packet, now int64, c *Config) (e Event, miss
 	op := p.Opcode() & operationMask
 	span := uint32(1) // of PSNs
 	d.settleRead(psn)
-	reth, isRead := p.RETH()
-	isRead = isRead && op == roce.RCReadRequest
+	reth, announced := p.RETH()
+	isRead := announced && op == roce.RCReadRequest
 	if mtu := d.pathMTU(); isRead && mtu != 0 {
 		r := readRequest{psn: psn, length: reth.Length}
 		span = (r.end(mtu) - psn) & psnMask
@@ -49,8 +49,12 @@ func (d *Direction) request(p *roce.Packet, now int64, c *Config) (e Event, miss
 		d.waiting |= 1 << d.pendingAt
 		d.pendingAt = (d.pendingAt + 1) % maxPending
 	}
-	if e != Duplicate {
-		d.size(p, op, psn, octets, reth.Length)
+	length := reth.Length
+	if !announced { // or the capture cut it
+		length = octets
+	}
+	if e != Duplicate && (announced || op != roce.RCWriteFirst) {
+		d.size(p, op, psn, octets, length)
 	}
 	return e, missing
 }

@@ -14,7 +14,7 @@ func (d *Direction) response(p *roce.Packet, now int64, c *Config) (e Event, mis
 	if acks {
 		nak = h.NAK()
 	}
-	if op == roce.RCAck {
+	if op == roce.RCAck && acks {
 		d.NAKs[nak]++
 		if nak == roce.NotNAK {
 			d.Acks++

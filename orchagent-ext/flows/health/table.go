@@ -144,6 +144,7 @@ func (t *Table) observe(p *roce.Packet, k *Key, s *Seen) (e Event, missing uint3
 	}
 	op := p.Opcode()
 	service := op.Service()
+	part := s.Part || endless(p, op)
 	same := d.Source == s.SrcQP && d.checked == t.changes
 	d.Source, d.From, d.In, d.Out = s.SrcQP, s.From, s.In, s.Out
 	if !same {
@@ -153,11 +154,11 @@ func (t *Table) observe(p *roce.Packet, k *Key, s *Seen) (e Event, missing uint3
 		}
 	}
 	connected := service == roce.ServiceRC || service == roce.ServiceUC || service == roce.ServiceXRC
-	if connected && op.Known() && !s.Part && !t.config.Untimed {
+	if connected && op.Known() && !part && !t.config.Untimed {
 		d.stall(s.Time, t.config.Stall)
 	}
 	d.count(p, s.Time)
-	if d.parted && !s.Part {
+	if d.parted && !part {
 		d.parted = false
 		d.Resumed++
 	}
@@ -165,7 +166,7 @@ func (t *Table) observe(p *roce.Packet, k *Key, s *Seen) (e Event, missing uint3
 	case op == roce.CNP:
 		d.CNPs++
 	case !op.Known():
-	case s.Part:
+	case part:
 		d.part(p, op)
 	case service == roce.ServiceUD:
 		octets := uint32(max(0, p.PayloadLen()))
@@ -181,6 +182,16 @@ func (t *Table) observe(p *roce.Packet, k *Key, s *Seen) (e Event, missing uint3
 		return d.request(p, s.Time, &t.config)
 	}
 	return InOrder, 0
+}
+
+// endless reports whether a packet is a read request without its length, which the capture
+// cut: how many PSNs it takes is unknown.
+func endless(p *roce.Packet, op roce.Opcode) bool {
+	if op&operationMask != roce.RCReadRequest || !op.Known() {
+		return false
+	}
+	_, whole := p.RETH()
+	return !whole
 }
 
 // join finds the other direction of a connection.

@@ -28,6 +28,18 @@ const (
 	patience       = time.Minute
 )
 
+// patientValidity is of nodes that lose no lease on purpose: they keep it where a machine under load
+// renews it late.
+const patientValidity = time.Minute
+
+// startPatient starts a node with [patientValidity] and waits for its lease.
+func startPatient(tb testing.TB, name string, urls []string) *node {
+	tb.Helper()
+	n := runFor(tb, patientValidity, name, urls, nil)
+	n.leased(tb, true)
+	return n
+}
+
 // node is a Global that runs, until the test ends or it is stopped.
 type node struct {
 	*Global
@@ -45,6 +57,12 @@ func startNode(tb testing.TB, name string, urls []string, bend func(*Config)) *n
 // runNode starts a node, whose etcd may not be there.
 func runNode(tb testing.TB, name string, urls []string, bend func(*Config)) *node {
 	tb.Helper()
+	return runFor(tb, testValidity, name, urls, bend)
+}
+
+// runFor starts a node whose lease is valid for a time.
+func runFor(tb testing.TB, validity time.Duration, name string, urls []string, bend func(*Config)) *node {
+	tb.Helper()
 	c := Config{Config: etcd.Config{Endpoints: urls, Domain: strings.ReplaceAll(tb.Name(), "/", "_")}, Node: name, Log: logger(tb, name)}
 	if bend != nil {
 		bend(&c)
@@ -53,7 +71,7 @@ func runNode(tb testing.TB, name string, urls []string, bend func(*Config)) *nod
 	if err != nil {
 		tb.Fatal(err)
 	}
-	g.validity, g.quarantine, g.claims = testValidity, testQuarantine, newClaims(testQuarantine)
+	g.validity, g.quarantine, g.claims = validity, testQuarantine, newClaims(testQuarantine)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -104,10 +122,9 @@ func (n *node) allocate(tb testing.TB, from, to int) map[int]uint16 {
 			defer func() { <-turn }()
 			ctx, cancel := context.WithTimeout(tb.Context(), patience)
 			defer cancel()
-			for {
+			for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 				id, err := n.Allocate(ctx, testKey(i))
-				if errors.Is(err, ErrLost) { // it is claimed with the next lease
-					time.Sleep(20 * time.Millisecond)
+				if errors.Is(err, ErrLost) && time.Now().Before(deadline) { // it is claimed with the next lease
 					continue
 				}
 				if err != nil {

@@ -23,7 +23,7 @@ type Measured struct {
 	Flows   int           // flows that have octets in the queue, this one included; 0 counts as 1
 	Delay   time.Duration // that packets waited
 	Lost    bool          // whether the queue dropped packets of the flow
-	Told    uint32        // Mbit/s of the last advice to its sender, while that holds; 0: none
+	Last    uint32        // Mbit/s of the last advice to its sender, while that holds; 0: none
 	Advised uint32        // Mbit/s of the last advice to all flows of the queue together, while that holds
 	Fair    uint32        // Mbit/s, at which each of the flows would leave if all got the same; 0: not known
 	Most    uint32        // Mbit/s, at which the largest of them arrives, averaged
@@ -78,22 +78,22 @@ func (t *Target) Rate(m Measured) uint32 {
 	}
 	share := float64(t.Bytes) / float64(max(m.Flows, 1))
 	r := max(float64(m.Depth)/share, float64(m.Delay)/float64(t.Delay))
-	rate, told := float64(m.Rate), float64(m.Told)
+	rate, last := float64(m.Rate), float64(m.Last)
 	step := max(float64(t.Port)/100, 1) // less would be lost in whole Mbit/s
 	switch {
 	case r < 1 && !m.Lost && t.Port != 0:
-		if r < spare && m.Advised < t.Port && rate > told/2 {
-			rate, step = max(rate, told), max(step, (climb-1)*told)
+		if r < spare && m.Advised < t.Port && rate > last/2 {
+			rate, step = max(rate, last), max(step, (climb-1)*last)
 		}
-		if rate += step; m.Told != 0 {
-			rate = min(max(rate, told), told+step)
+		if rate += step; m.Last != 0 {
+			rate = min(max(rate, last), last+step)
 		}
 	case r > 1:
 		rate *= max(1/r, 0.5)
 		fallthrough
 	default:
-		if m.Told != 0 {
-			rate = min(rate, told*climb+step)
+		if m.Last != 0 {
+			rate = min(rate, last*climb+step)
 		}
 	}
 	if m.Lost {

@@ -84,7 +84,7 @@ func NewPauses() *Pauses { return &Pauses{Budget: PFCBudget, demands: map[Key]pa
 func (p *Pauses) Receive(now int64, k Key, d Demand, port uint32) bool {
 	old, ok := p.demands[k]
 	switch {
-	case d.Verb == Tell:
+	case d.Verb == Note:
 	case d.Verb == End:
 		delete(p.demands, k)
 	case d.Verb == Extend && ok:

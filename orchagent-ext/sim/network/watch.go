@@ -391,7 +391,7 @@ func (w *watch) measure(n *Net, f *watched) {
 	m.Fair, m.Most = target.Port/uint32(m.Flows), m.Came
 	f.came, f.left = 0, 0
 	rate := f.advice.Congestion(now, f.flow.Congested(), m, &target, &a.Pace)
-	if f.advice.Tell(now, rate, &a.Pace) {
+	if f.advice.Send(now, rate, &a.Pace) {
 		n.Advices++
 		q := &n.qps[f.qp]
 		o := order{at: f.place, mbps: n.rateAdvice(q, f.qp, rate)}

@@ -87,7 +87,7 @@ func appendLifted(frames [][]byte, name string, lifter *lift.Lifter, a *fabric.I
 		if err != nil {
 			return nil, err
 		}
-		if f.Parse(&p) != nil {
+		if f.Parse(&p, roce.LookLink) != nil {
 			continue // not RoCEv2
 		}
 		frame, err := lifter.Lift(&p)

@@ -135,7 +135,7 @@ func namespaces(t *testing.T, pid int) (names []string) {
 
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		// A child of a dead parent stays a zombie until init collects it.
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) || strings.Contains(string(stat), ") Z ") {
@@ -144,7 +144,6 @@ func gone(t *testing.T, pid int) {
 		if time.Now().After(deadline) {
 			t.Fatalf("process %d is still there: %s", pid, stat)
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -15,7 +15,7 @@ type MAC [6]byte
 // whose TPID is 0 is absent.
 type Ethernet struct {
 	Dst, Src  MAC
-	Tags      [maxVLANTags]VLANTag
+	Tags      [builtTags]VLANTag
 	EtherType uint16
 }
 
@@ -106,7 +106,7 @@ func (h UDPHeader) Append(b []byte) []byte {
 // Where b[ip:] is another kind of packet it returns an error and b at its old
 // length; the length in its IP header may have been set.
 func Finish(b []byte, ip int) ([]byte, error) {
-	l := layers{b: append(b, make([]byte, ICRCLen)...)}
+	l := layers{found: found{b: append(b, make([]byte, ICRCLen)...)}}
 	if err := l.finish(ip); err != nil {
 		return b, err
 	}

@@ -12,45 +12,52 @@ import (
 // (section 13.4).
 type CMAttribute uint16
 
-// The messages that set up and end a connection.
+// The messages of communication management.
 const (
-	CMReq  CMAttribute = 0x0010 // connect request
-	CMRep  CMAttribute = 0x0013 // connect reply
-	CMRtu  CMAttribute = 0x0014 // ready to use
-	CMDreq CMAttribute = 0x0015 // disconnect request
-	CMDrep CMAttribute = 0x0016 // disconnect reply
+	CMReq     CMAttribute = 0x0010 // connect request
+	CMMra     CMAttribute = 0x0011 // message receipt acknowledgement: the answer takes longer
+	CMRej     CMAttribute = 0x0012 // connect reject
+	CMRep     CMAttribute = 0x0013 // connect reply
+	CMRtu     CMAttribute = 0x0014 // ready to use
+	CMDreq    CMAttribute = 0x0015 // disconnect request
+	CMDrep    CMAttribute = 0x0016 // disconnect reply
+	CMSidrReq CMAttribute = 0x0017 // service ID resolution request: which queue pair serves datagrams
+	CMSidrRep CMAttribute = 0x0018 // its reply
+	CMLap     CMAttribute = 0x0019 // load alternate path
+	CMApr     CMAttribute = 0x001a // alternate path response
+	CMSap     CMAttribute = 0x001b // suggest alternate path
+	CMSpr     CMAttribute = 0x001c // suggest path response
 )
+
+// cmNames are the names of messages in the IBTA specification.
+var cmNames = map[CMAttribute]string{
+	CMReq: "REQ", CMMra: "MRA", CMRej: "REJ", CMRep: "REP", CMRtu: "RTU", CMDreq: "DREQ", CMDrep: "DREP",
+	CMSidrReq: "SIDR_REQ", CMSidrRep: "SIDR_REP", CMLap: "LAP", CMApr: "APR", CMSap: "SAP", CMSpr: "SPR",
+}
 
 // String returns the name of the message in the IBTA specification, or its
 // number.
 func (a CMAttribute) String() string {
-	switch a {
-	case CMReq:
-		return "REQ"
-	case CMRep:
-		return "REP"
-	case CMRtu:
-		return "RTU"
-	case CMDreq:
-		return "DREQ"
-	case CMDrep:
-		return "DREP"
+	if name := cmNames[a]; name != "" {
+		return name
 	}
 	return fmt.Sprintf("0x%04x", uint16(a))
 }
 
 // CM has the fields of a communication management message (IBTA volume 1, section
 // 12.6) by which two queue pairs are connected. Fields that the message lacks are
-// 0; of messages other than the five above only Attribute and LocalCommID are
-// read.
+// 0; of SAP and SPR only Attribute and LocalCommID are read.
 type CM struct {
 	Attribute    CMAttribute
-	LocalCommID  uint32
-	RemoteCommID uint32 // not in REQ
-	LocalQPN     uint32 // 24 bits; REQ and REP: the sender's queue pair
-	RemoteQPN    uint32 // 24 bits; DREQ: the receiver's queue pair
+	LocalCommID  uint32 // of SIDR_REQ and SIDR_REP: the request ID
+	RemoteCommID uint32 // not in REQ, SIDR_REQ and SIDR_REP
+	LocalQPN     uint32 // 24 bits; REQ, REP and SIDR_REP: the sender's queue pair
+	RemoteQPN    uint32 // 24 bits; DREQ and LAP: the receiver's queue pair
 	// StartingPSN: 24 bits; REQ and REP: with which the receiver begins to send
 	StartingPSN uint32
+	// Code: REJ: the reason (table 112); SIDR_REP and APR: the status (sections 12.11.2, 12.8.2);
+	// see [CM.Reason]
+	Code uint16
 }
 
 const (
@@ -87,11 +94,20 @@ func (p *Packet) CM() (CM, bool) {
 	case CMRep:
 		m.RemoteCommID = be.Uint32(data[4:])
 		m.LocalQPN, m.StartingPSN = uint24(data[12:]), uint24(data[20:])
-	case CMRtu, CMDrep:
+	case CMRtu, CMDrep, CMMra:
 		m.RemoteCommID = be.Uint32(data[4:])
 	case CMDreq:
 		m.RemoteCommID = be.Uint32(data[4:])
 		m.RemoteQPN = uint24(data[8:])
+	case CMLap:
+		m.RemoteCommID = be.Uint32(data[4:])
+		m.RemoteQPN = uint24(data[12:])
+	case CMRej:
+		m.RemoteCommID, m.Code = be.Uint32(data[4:]), be.Uint16(data[10:])
+	case CMApr:
+		m.RemoteCommID, m.Code = be.Uint32(data[4:]), uint16(data[9])
+	case CMSidrRep:
+		m.Code, m.LocalQPN = uint16(data[4]), uint24(data[8:])
 	}
 	return m, true
 }
@@ -117,11 +133,23 @@ func (m CM) Append(b []byte) []byte {
 		be.PutUint32(data[4:], m.RemoteCommID)
 		be.PutUint32(data[12:], m.LocalQPN<<8)
 		be.PutUint32(data[20:], m.StartingPSN<<8)
-	case CMRtu, CMDrep:
+	case CMRtu, CMDrep, CMMra:
 		be.PutUint32(data[4:], m.RemoteCommID)
 	case CMDreq:
 		be.PutUint32(data[4:], m.RemoteCommID)
 		be.PutUint32(data[8:], m.RemoteQPN<<8)
+	case CMLap:
+		be.PutUint32(data[4:], m.RemoteCommID)
+		be.PutUint32(data[12:], m.RemoteQPN<<8)
+	case CMRej:
+		be.PutUint32(data[4:], m.RemoteCommID)
+		be.PutUint16(data[10:], m.Code)
+	case CMApr:
+		be.PutUint32(data[4:], m.RemoteCommID)
+		data[9] = byte(m.Code)
+	case CMSidrRep:
+		data[4] = byte(m.Code)
+		be.PutUint32(data[8:], m.LocalQPN<<8)
 	}
 	return b
 }

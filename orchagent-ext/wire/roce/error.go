@@ -16,7 +16,12 @@ type Header uint8
 // The headers that Parse knows, from the outside in.
 const (
 	HeaderEthernet Header = iota
+	HeaderLink            // of another link layer
 	HeaderVLAN
+	HeaderTag // between Ethernet and IP, other than VLAN: such as VN-Tag
+	HeaderLLC
+	HeaderPBB
+	HeaderPPP // and PPPoE
 	HeaderIPv4
 	HeaderIPv6
 	HeaderHopByHop
@@ -28,6 +33,7 @@ const (
 	HeaderGeneve
 	HeaderGRE
 	HeaderERSPAN
+	HeaderMirror // NVIDIA's, of GRE protocol type 0x8949
 	HeaderMPLS
 	HeaderUDP
 	HeaderBTH
@@ -47,9 +53,9 @@ const (
 
 // headerNames are the names of headers in errors.
 var headerNames = [numHeaders]string{
-	"Ethernet header", "VLAN tag", "IPv4 header", "IPv6 header",
+	"Ethernet header", "link-layer header", "VLAN tag", "tag", "LLC header", "PBB header", "PPP header", "IPv4 header", "IPv6 header",
 	"IPv6 hop-by-hop options", "IPv6 destination options", "IPv6 routing header", "IPv6 fragment header", "authentication header",
-	"VXLAN header", "Geneve header", "GRE header", "ERSPAN header", "MPLS labels",
+	"VXLAN header", "Geneve header", "GRE header", "ERSPAN header", "mirror header", "MPLS labels",
 	"UDP header", "BTH", "XRCETH", "DETH", "RETH", "AtomicETH", "AETH", "AtomicAckETH", "ImmDt", "IETH", "FETH",
 	"CNP reserved octets", "ICRC",
 }
@@ -64,7 +70,7 @@ type Problem uint8
 
 // The problems of a header.
 const (
-	// the packet, or what was captured of it, ends inside the header
+	// the packet ends inside the header
 	Truncated Problem = iota
 	// the version field is not the one that the layer before announced
 	BadVersion
@@ -72,12 +78,13 @@ const (
 	BadLength
 	TooMany // more headers of this kind than a sane packet has
 	BadPad  // the BTH's pad count is larger than what it pads
+	Cut     // the header was on the wire, and the capture or a mirror left it out
 	numProblems
 )
 
 // problemNames are the names of problems in errors.
 var problemNames = [numProblems]string{
-	"truncated", "wrong version", "length contradicts the packet", "nested too deep", "pad count larger than the payload",
+	"truncated", "wrong version", "length contradicts the packet", "nested too deep", "pad count larger than the payload", "cut",
 }
 
 // String returns the problem as words for an operator. p is one of the constants; another

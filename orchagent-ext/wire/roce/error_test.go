@@ -3,6 +3,7 @@
 package roce_test
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"testing"
@@ -26,17 +27,17 @@ func TestErrorsNameTheFieldThatIsWrong(t *testing.T) {
 		problem roce.Problem
 	}{
 		{"no octet", nil, 0, roce.HeaderEthernet, roce.Truncated},
-		{"no EtherType", ipv6[:13], 64, roce.HeaderEthernet, roce.Truncated},
-		{"half a tag", with16(ipv6, 12, 0x8100)[:17], 64, roce.HeaderVLAN, roce.Truncated},
+		{"no EtherType", ipv6[:13], 64, roce.HeaderEthernet, roce.Cut},
+		{"half a tag", with16(ipv6, 12, 0x8100)[:17], 64, roce.HeaderVLAN, roce.Cut},
 
-		{"IPv4 cut", ipv4[:ipAt+19], 64, roce.HeaderIPv4, roce.Truncated},
-		{"IPv4 options cut", frame4(make([]byte, 8), udp, ack)[:ipAt+27], 99, roce.HeaderIPv4, roce.Truncated},
+		{"IPv4 cut", ipv4[:ipAt+19], 64, roce.HeaderIPv4, roce.Cut},
+		{"IPv4 options cut", frame4(make([]byte, 8), udp, ack)[:ipAt+27], 99, roce.HeaderIPv4, roce.Cut},
 		{"IPv6 behind the EtherType of IPv4", with16(ipv6, 12, roce.EtherTypeIPv4), 0, roce.HeaderIPv4, roce.BadVersion},
 		{"IPv4 header of 16 octets", with(ipv4, ipAt, 0x44), 0, roce.HeaderIPv4, roce.BadLength},
 		{"IPv4 shorter than its header", with16(ipv4, ipAt+2, 19), 0, roce.HeaderIPv4, roce.BadLength},
 		{"IPv4 longer than the frame", with16(ipv4, ipAt+2, uint16(len(ipv4))), 0, roce.HeaderIPv4, roce.BadLength},
 
-		{"IPv6 cut", ipv6[:ipAt+39], 80, roce.HeaderIPv6, roce.Truncated},
+		{"IPv6 cut", ipv6[:ipAt+39], 80, roce.HeaderIPv6, roce.Cut},
 		{"IPv4 behind the EtherType of IPv6", with16(frame4(make([]byte, 20), udp, ack), 12, roce.EtherTypeIPv6), 0, roce.HeaderIPv6, roce.BadVersion},
 		{"IPv6 longer than the frame", with16(ipv6, ipAt+4, uint16(len(ack)+1)), 0, roce.HeaderIPv6, roce.BadLength},
 		{"IPv6 longer than the tunnel", append(frame6(ipv6InIP, with16(packet6(udp, ack), 4, uint16(len(ack)+1))), 0), 0, roce.HeaderIPv6, roce.BadLength},
@@ -49,7 +50,7 @@ func TestErrorsNameTheFieldThatIsWrong(t *testing.T) {
 		{"destination options cut", frame6(destOptions, options[:2]), 0, roce.HeaderDestOptions, roce.Truncated},
 		{"destination options too long", frame6(destOptions, extend(ack, with(options, 1, 255))), 0, roce.HeaderDestOptions, roce.BadLength},
 		{"nine extension headers", frame6(destOptions, extend(ack, append(slices.Repeat([][]byte{with(options, 0, destOptions)}, 8), options)...)), 0, roce.HeaderDestOptions, roce.TooMany},
-		{"routing header captured in part", frame6(routing, extend(ack, srh))[:ipAt+40+23], 118, roce.HeaderRouting, roce.Truncated},
+		{"routing header captured in part", frame6(routing, extend(ack, srh))[:ipAt+40+23], 118, roce.HeaderRouting, roce.Cut},
 		{"more segments than the header has", frame6(routing, extend(ack, with(srh, 4, 1))), 0, roce.HeaderRouting, roce.BadLength},
 		{"more segments left than there are", frame6(routing, extend(ack, with(srh, 3, 2))), 0, roce.HeaderRouting, roce.BadLength},
 		{"fragment header cut", frame6(fragment, make([]byte, 7)), 0, roce.HeaderFragment, roce.Truncated},
@@ -123,6 +124,7 @@ var problemTexts = map[roce.Problem]string{
 	roce.BadVersion: "wrong version",
 	roce.BadLength:  "length contradicts the packet",
 	roce.TooMany:    "nested too deep",
+	roce.Cut:        "cut",
 	roce.BadPad:     "pad count larger than the payload",
 }
 
@@ -147,12 +149,12 @@ func TestParseIPErrors(t *testing.T) {
 func TestNotRoCE(t *testing.T) {
 	ack := datagram(roce.RCAck, 8)
 	tags := [2]roce.VLANTag{{TPID: 0x88a8}, {TPID: 0x8100}}
-	third := append(roce.Ethernet{Tags: tags, EtherType: 0x8100}.Append(nil), 0, 1, 0x86, 0xdd)
+	many := append(roce.Ethernet{Tags: tags, EtherType: 0x8100}.Append(nil), append(bytes.Repeat([]byte{0, 1, 0x81, 0}, 14), 0, 1, 0x86, 0xdd)...)
 	for name, frame := range map[string][]byte{
 		"ARP":                         with16(frame4(nil, udp, ack), 12, 0x0806),
 		"PFC":                         with16(frame4(nil, udp, ack), 12, 0x8808),
 		"802.3 length":                with16(frame4(nil, udp, ack), 12, 60),
-		"three VLAN tags":             append(third, packet6(udp, ack)...),
+		"seventeen VLAN tags":         append(many, packet6(udp, ack)...),
 		"TCP":                         frame4(nil, 6, ack),
 		"IPv4 in IPv4":                frame4(nil, ipInIP, frame4(nil, udp, ack)[ipAt:]),
 		"later fragment":              with16(frame4(nil, udp, ack), ipAt+6, 1),

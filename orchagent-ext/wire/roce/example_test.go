@@ -36,7 +36,7 @@ func ExamplePacket_Parse() {
 	// RC_RDMA_WRITE_ONLY to queue pair 0xabcdef, PSN 77
 	// writes 8 octets to 0x1000
 	// ICRC right: true
-	// roce: UDP header: truncated
+	// roce: UDP header: cut
 }
 
 func ExampleFinish() {

@@ -40,17 +40,20 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func FuzzParseThrough(f *testing.F) {
+func FuzzParseFrom(f *testing.F) {
 	inner, _ := firstRoCE(f)
 	for _, tunnel := range tunnelFrames(inner) {
-		f.Add(tunnel.frame, len(tunnel.frame))
+		f.Add(uint8(roce.LookThrough), tunnel.frame, 0, uint16(roce.EtherTypeEthernet), len(tunnel.frame))
+		f.Add(uint8(roce.LookCopies), tunnel.frame, ipAt, uint16(roce.EtherTypeIPv4), len(tunnel.frame))
 	}
-	f.Fuzz(func(t *testing.T, frame []byte, wireLen int) {
+	for _, below := range belowFrames(inner) {
+		f.Add(uint8(roce.LookLink), below.frame, 0, uint16(roce.EtherTypeEthernet), len(below.frame))
+		f.Add(uint8(roce.LookThrough), below.frame[:len(below.frame)-30], 14, below.etherType, len(below.frame))
+	}
+	f.Fuzz(func(t *testing.T, look uint8, frame []byte, at int, etherType uint16, wireLen int) {
 		var p roce.Packet
 		b := slices.Clone(frame)
-		checkParse(t, &p, b, p.ParseThrough(b, wireLen))
-		b = slices.Clone(frame[min(ipAt, len(frame)):])
-		checkParse(t, &p, b, p.ParseIPThrough(b, wireLen))
+		checkParse(t, &p, b, p.ParseFrom(roce.Look(look%3+1), b, max(0, at), etherType, wireLen))
 	})
 }
 

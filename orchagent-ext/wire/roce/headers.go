@@ -15,6 +15,16 @@ const (
 	ipv6Len        = 40
 	udpLen         = 8
 	cnpReservedLen = 16
+
+	xrcethLen    = 4
+	dethLen      = 8
+	rethLen      = 16
+	atomicLen    = 28
+	aethLen      = 4
+	atomicAckLen = 8
+	immLen       = 4
+	iethLen      = 4
+	fethLen      = 4
 )
 
 // UDPPort is the destination port of every RoCEv2 packet (annex A17.3.1). A receiver

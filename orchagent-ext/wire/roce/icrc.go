@@ -26,7 +26,8 @@ const shortRest = 64
 // Decision: where IPv6 extension headers or an authentication header precede UDP,
 // the CRC is over the IP header as the sender's RDMA stack wrote it (protocol
 // UDP, length less those headers, final destination): RDMA stacks send plain
-// headers, so they were added later.
+// headers, so they were added later. A length of 0 in IP or UDP, which an adapter fills in
+// later, counts as the datagram's.
 func (p *Packet) ICRC() (got, want uint32, ok bool) {
 	if !p.complete() {
 		return 0, 0, false
@@ -55,14 +56,25 @@ func (l *layers) appendMasked(m []byte) []byte {
 	be := binary.BigEndian
 	m = be.AppendUint64(m, 1<<64-1)
 	ip := len(m)
+	udp := l.b[l.udp : l.udp+udpLen+BTHLen]
+	ports := be.Uint64(udp)
+	if ports>>16&0xffff == 0 { // the sender had a length
+		ports |= uint64(l.end-l.udp) & 0xffff << 16
+	}
 	if l.v6 {
 		length := int(be.Uint16(l.b[l.ip+4:])) - (l.udp - l.ip - ipv6Len)
+		if be.Uint16(l.b[l.ip+4:]) == 0 {
+			length = l.end - l.udp
+		}
 		m = be.AppendUint64(m, 0x6fffffff<<32|uint64(length)<<16|protoUDP<<8|0xff)
 		m = append(m, l.b[l.ip+8:l.ip+24]...)
 		m = append(m, l.b[l.dst:l.dst+16]...)
 	} else {
 		header := int(l.b[l.ip]&0xf) * 4
 		m = append(m, l.b[l.ip:l.ip+header]...)
+		if be.Uint16(m[ip+2:]) == 0 {
+			be.PutUint16(m[ip+2:], uint16(l.end-l.ip))
+		}
 		if added := l.udp - l.ip - header; added != 0 {
 			be.PutUint16(m[ip+2:], be.Uint16(m[ip+2:])-uint16(added))
 			m[ip+9] = protoUDP
@@ -70,8 +82,7 @@ func (l *layers) appendMasked(m []byte) []byte {
 		// TOS, TTL, checksum
 		m[ip+1], m[ip+8], m[ip+10], m[ip+11] = 0xff, 0xff, 0xff, 0xff
 	}
-	udp := l.b[l.udp : l.udp+udpLen+BTHLen]
-	m = be.AppendUint64(m, be.Uint64(udp)|0xffff)       // checksum
+	m = be.AppendUint64(m, ports|0xffff)                // checksum
 	m = be.AppendUint64(m, be.Uint64(udp[8:])|0xff<<24) // FECN, BECN, reserved
 	m = append(m, udp[16:]...)
 	return m

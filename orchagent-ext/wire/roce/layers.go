@@ -4,10 +4,20 @@ package roce
 
 import "encoding/binary"
 
-// EtherTypes and IP protocol numbers.
+// EtherTypes and IP protocol numbers. Those that begin with a capital can begin a packet of
+// [Packet.ParseFrom].
 const (
 	EtherTypeIPv4 = 0x0800
 	EtherTypeIPv6 = 0x86dd
+	// EtherTypeEthernet: an Ethernet frame follows (RFC 1701)
+	EtherTypeEthernet = 0x6558
+	// EtherTypePPP: a protocol number of PPP follows, with or without address and control octets
+	// (RFC 1661, RFC 1662)
+	EtherTypePPP = 0x880b
+	// EtherTypePPPoE: a session of PPPoE (RFC 2516)
+	EtherTypePPPoE = 0x8864
+	// EtherTypeLLC: IEEE 802.2 without a length, as in jumbo frames
+	EtherTypeLLC = 0x8870
 
 	etherTypeVLAN = 0x8100 // IEEE 802.1Q
 	etherTypeQinQ = 0x88a8 // IEEE 802.1ad
@@ -20,6 +30,7 @@ const (
 	protoRouting     = 43
 	protoFragment    = 44
 	protoAH          = 51 // RFC 4302
+	protoNone        = 59
 	protoDestOptions = 60
 
 	routingSRH = 4 // RFC 8754
@@ -28,7 +39,8 @@ const (
 // Bounds above those of any honest packet; a hostile one must cost the parser
 // little, even a jumbo frame of empty headers.
 const (
-	maxVLANTags   = 2
+	maxTags       = 16 // VLAN tags, and layers below IP
+	builtTags     = 2  // VLAN tags of a frame that is built
 	maxExtensions = 8
 	maxIPHeaders  = 3 // two encapsulations
 )
@@ -36,75 +48,129 @@ const (
 // layers holds where each layer of one packet begins, as offsets into b. Of several IP
 // headers the outermost is at outer, and ip ends as the innermost.
 type layers struct {
+	found
+	// vlans: identifiers of the tags before outer, as many as tags counts; outside of found, so
+	// that they need no clearing
+	vlans [maxTags]uint16
+}
+
+// found is all of layers that begins as 0 with each packet.
+type found struct {
 	b []byte
 
-	// link: Ethernet header of the frame that names the path, if there is one
-	link  int
-	outer int // first IP header of it
-	ip    int // IP header that carries UDP
-	dst   int // its final destination address: 16 octets, or 4 for IPv4
-	udp   int
+	// link: Ethernet header of the frame that names the path; noLink: there is none
+	link     int
+	outer    int // first IP header of it; link: none was found
+	outerLen int // octets on the wire from there on
+	ip       int // IP header that carries UDP
+	dst      int // its final destination address: 16 octets, or 4 for IPv4
+	udp      int
 	// end: of the innermost layer parsed so far: first the frame on the wire, last the UDP
 	// datagram
 	end int
 
+	bth    int // offset of the BTH
+	layout *layout
+	pad    int // octets that fill the payload up
+
 	v6       bool // the IP header at ip is IPv6
 	fragment bool // first fragment of several
-	through  bool // looks into tunnels
+	copied   bool // the frame that names the path is a copy
+	look     Look
 	tunnels  uint8
+	tags     uint8 // before outer
 	other    Other // why it is not RoCEv2
 }
 
-// ethernet finds the IP header behind the Ethernet header at off and its VLAN tags: the
-// depth-th one of the packet.
+// noLink is the place of a link-layer header that is other than Ethernet, or missing.
+const noLink = -1
+
+// ethernet finds the IP header behind the Ethernet header at off: the depth-th one of the
+// packet.
 func (l *layers) ethernet(off, depth int) error {
 	if off+ethernetLen > l.available() {
-		return fail(HeaderEthernet, Truncated)
+		return l.short(HeaderEthernet, off+ethernetLen)
 	}
-	off += ethernetLen - 2
-	for tags := 0; ; tags++ {
-		switch etherType := binary.BigEndian.Uint16(l.b[off:]); etherType {
+	etherType := binary.BigEndian.Uint16(l.b[off+ethernetLen-2:])
+	off += ethernetLen
+	switch etherType {
+	case EtherTypeIPv6:
+		return l.ipv6(off, depth)
+	case EtherTypeIPv4:
+		return l.ipv4(off, depth)
+	}
+	return l.from(etherType, off, depth)
+}
+
+// from finds the IP header of what an EtherType announces at off, behind VLAN tags, and in
+// captures behind other layers below IP.
+func (l *layers) from(etherType uint16, off, depth int) error {
+	for range maxTags + 1 {
+		switch etherType {
 		case EtherTypeIPv6:
-			return l.ipv6(off+2, depth)
+			return l.ipv6(off, depth)
 		case EtherTypeIPv4:
-			return l.ipv4(off+2, depth)
+			return l.ipv4(off, depth)
 		case etherTypeVLAN, etherTypeQinQ, etherTypeOldQ:
-			if tags == maxVLANTags {
+			if off+vlanLen > l.available() {
+				return l.short(HeaderVLAN, off+vlanLen)
+			}
+			if depth == 1 && l.tags < maxTags {
+				l.vlans[l.tags] = binary.BigEndian.Uint16(l.b[off:]) & 0xfff
+				l.tags++
+			}
+			etherType, off = binary.BigEndian.Uint16(l.b[off+2:]), off+vlanLen
+		default:
+			if l.look == 0 {
 				return l.not(OtherEtherType, etherType)
 			}
-			off += vlanLen
-			if l.available() < off+2 {
-				return fail(HeaderVLAN, Truncated)
+			if (etherType == etherTypeMPLS || etherType == etherTypeMPLSUp) && l.look >= LookThrough {
+				return l.mpls(off, depth)
 			}
-		case etherTypeMPLS, etherTypeMPLSUp:
-			if l.through {
-				return l.mpls(off+2, depth)
+			var err error
+			if etherType, off, err = l.below(etherType, off); err != nil {
+				return err
 			}
-			return l.not(OtherEtherType, etherType)
-		default:
-			return l.not(OtherEtherType, etherType)
 		}
 	}
+	return l.not(OtherEtherType, etherType)
+}
+
+// short is the error of a header that ends behind the octets that are there: cut by the
+// capture, or truncated on the wire.
+func (l *layers) short(h Header, end int) error {
+	if end <= l.end {
+		return fail(h, Cut)
+	}
+	return fail(h, Truncated)
 }
 
 // ipv4 parses the IPv4 header at off, the depth-th IP header of the packet.
 func (l *layers) ipv4(off, depth int) error {
-	if depth == 1 {
-		l.outer = off
-	}
 	if off+ipv4MinLen > l.available() {
-		return fail(HeaderIPv4, Truncated)
+		return l.short(HeaderIPv4, off+ipv4MinLen)
 	}
 	h := l.b[off:]
 	if h[0]>>4 != 4 {
 		return fail(HeaderIPv4, BadVersion)
 	}
 	headerLen, total := int(h[0]&0xf)*4, int(binary.BigEndian.Uint16(h[2:]))
-	if headerLen < ipv4MinLen || total < headerLen || !l.shorten(off+total) {
+	if total == 0 { // left to the adapter, as segmentation offload does
+		total = l.end - off
+	}
+	if headerLen < ipv4MinLen || total < headerLen {
+		return fail(HeaderIPv4, BadLength)
+	}
+	if end := off + total; end <= l.end {
+		l.end = end
+	} else if !l.longer(end) {
 		return fail(HeaderIPv4, BadLength)
 	}
 	if off+headerLen > l.available() {
-		return fail(HeaderIPv4, Truncated)
+		return fail(HeaderIPv4, Cut)
+	}
+	if depth == 1 {
+		l.outer, l.outerLen = off, total
 	}
 	// more fragments, offset
 	fragment := binary.BigEndian.Uint16(h[6:]) & 0x3fff
@@ -132,18 +198,24 @@ func (l *layers) ipv4(off, depth int) error {
 // ipv6 parses the IPv6 header at off, the depth-th IP header of the packet,
 // and the extension headers behind it.
 func (l *layers) ipv6(off, depth int) error {
-	if depth == 1 {
-		l.outer = off
-	}
 	if off+ipv6Len > l.available() {
-		return fail(HeaderIPv6, Truncated)
+		return l.short(HeaderIPv6, off+ipv6Len)
 	}
 	h := l.b[off : off+ipv6Len]
 	if h[0]>>4 != 6 {
 		return fail(HeaderIPv6, BadVersion)
 	}
-	if !l.shorten(off + ipv6Len + int(binary.BigEndian.Uint16(h[4:]))) {
+	total := ipv6Len + int(binary.BigEndian.Uint16(h[4:]))
+	if total == ipv6Len && h[6] != protoNone { // left to the adapter, or a jumbogram (RFC 2675)
+		total = l.end - off
+	}
+	if end := off + total; end <= l.end {
+		l.end = end
+	} else if !l.longer(end) {
 		return fail(HeaderIPv6, BadLength)
+	}
+	if depth == 1 {
+		l.outer, l.outerLen = off, total
 	}
 	l.ip, l.v6, l.dst = off, true, off+24
 	if h[6] == protoUDP {
@@ -164,6 +236,18 @@ func (l *layers) shorten(end int) bool {
 	return true
 }
 
+// longer takes an IP packet that ends behind the frame around it: a first fragment, since the
+// rest is in the others, and in a capture one of a frame that was cut before it came there,
+// as a mirror does. It reports false for any other.
+func (l *layers) longer(end int) bool {
+	if l.look != 0 && !l.fragment {
+		l.b = l.b[:l.available()]
+		l.end = end
+		return true
+	}
+	return l.fragment
+}
+
 // extension walks the IPv6 extension headers from off on (RFC 8200 section 4).
 func (l *layers) extension(next byte, off, depth int) error {
 	for n := 0; ; n++ {
@@ -182,7 +266,7 @@ func (l *layers) extension(next byte, off, depth int) error {
 		case protoAH:
 			header = HeaderAH
 		case protoIPv6, protoIPv4:
-			if l.through {
+			if l.look >= LookThrough {
 				return l.protocol(next, off, depth)
 			}
 			if depth == maxIPHeaders {
@@ -224,7 +308,7 @@ func (l *layers) extension(next byte, off, depth int) error {
 // read, or its first 8 octets where it is a later fragment's.
 func (l *layers) header(header Header, off int) (length int, err error) {
 	if off+8 > l.available() {
-		return 0, fail(header, Truncated)
+		return 0, l.short(header, off+8)
 	}
 	switch header {
 	case HeaderFragment:
@@ -238,7 +322,7 @@ func (l *layers) header(header Header, off int) (length int, err error) {
 		return 0, fail(header, BadLength)
 	}
 	if off+length > len(l.b) {
-		return 0, fail(header, Truncated)
+		return 0, fail(header, Cut)
 	}
 	return length, nil
 }
@@ -262,7 +346,7 @@ func (l *layers) routing(off, length int) error {
 // datagram notes the UDP header at off, if it is one for RoCEv2.
 func (l *layers) datagram(off, depth int) error {
 	if off+udpLen > l.available() {
-		return fail(HeaderUDP, Truncated)
+		return l.short(HeaderUDP, off+udpLen)
 	}
 	if port := binary.BigEndian.Uint16(l.b[off+2:]); port != UDPPort {
 		return l.otherPort(port, off, depth)
@@ -271,13 +355,14 @@ func (l *layers) datagram(off, depth int) error {
 	return nil
 }
 
-// trim ends the packet at the length in the UDP header.
+// trim ends the packet at the length in the UDP header; 0 is the length of the IP packet's
+// rest (RFC 2675 section 4, and adapters that fill it in).
 func (l *layers) trim() error {
 	length := int(binary.BigEndian.Uint16(l.b[l.udp+4:]))
-	if length < udpLen || !l.shorten(l.udp+length) {
-		return fail(HeaderUDP, BadLength)
+	if length >= udpLen && l.shorten(l.udp+length) || length == 0 {
+		return nil
 	}
-	return nil
+	return fail(HeaderUDP, BadLength)
 }
 
 // available returns the end of the octets that can be read: of the packet, or of

@@ -157,8 +157,8 @@ var operations = []operation{
 
 // headerLen is the length in octets of each header that can follow the BTH.
 var headerLen = [numHeaders]uint8{
-	HeaderXRCETH: 4, HeaderDETH: 8, HeaderRETH: 16, HeaderAtomicETH: 28, HeaderAETH: 4,
-	HeaderAtomicAckETH: 8, HeaderImmDt: 4, HeaderIETH: 4, HeaderFETH: 4, HeaderCNP: cnpReservedLen,
+	HeaderXRCETH: xrcethLen, HeaderDETH: dethLen, HeaderRETH: rethLen, HeaderAtomicETH: atomicLen, HeaderAETH: aethLen,
+	HeaderAtomicAckETH: atomicAckLen, HeaderImmDt: immLen, HeaderIETH: iethLen, HeaderFETH: fethLen, HeaderCNP: cnpReservedLen,
 }
 
 // layouts are the headers of all 256 opcodes; unknown ones have the BTH alone. It is

@@ -17,9 +17,6 @@ import (
 // Parse; reuse one Packet for many packets, since an ICRC needs room of its own.
 type Packet struct {
 	layers
-	bth    int // offset of the BTH
-	layout *layout
-	pad    int
 	// masked: headers with their variable fields masked, for the ICRC
 	masked [maskedLen + shortRest]byte
 }
@@ -31,7 +28,7 @@ type Packet struct {
 // [*Error] for one whose headers are truncated or contradict each other. The ICRC
 // is left to [Packet.ICRC].
 func (p *Packet) Parse(frame []byte, wireLen int) error {
-	p.layers = layers{b: frame, end: max(wireLen, len(frame))}
+	p.found = found{b: frame, end: max(wireLen, len(frame))}
 	if err := p.ethernet(0, 1); err != nil {
 		return err
 	}
@@ -42,7 +39,7 @@ func (p *Packet) Parse(frame []byte, wireLen int) error {
 // is that of the first nibble; 4 is IPv4, and anything else is checked as IPv6.
 // [Packet.LinkHeader] is empty then.
 func (p *Packet) ParseIP(packet []byte, wireLen int) error {
-	p.layers = layers{b: packet, end: max(wireLen, len(packet))}
+	p.found = found{b: packet, end: max(wireLen, len(packet)), link: noLink, outer: noLink}
 	return p.parseIP()
 }
 
@@ -61,8 +58,8 @@ func (p *Packet) parseIP() error {
 	return p.transport()
 }
 
-// transport parses the BTH and checks that the extended headers of its opcode are
-// there.
+// transport parses the BTH and checks that the datagram has room for the extended headers of
+// its opcode. A capture that lacks them has all that the BTH says.
 func (p *Packet) transport() error {
 	if err := p.trim(); err != nil {
 		return err
@@ -70,13 +67,13 @@ func (p *Packet) transport() error {
 	p.bth = p.udp + udpLen
 	available := p.available()
 	if p.bth+BTHLen > available {
-		return fail(HeaderBTH, Truncated)
+		return p.short(HeaderBTH, p.bth+BTHLen)
 	}
 	p.layout = &layouts[p.b[p.bth]]
 	p.pad = int(p.b[p.bth+1] >> 4 & 3)
 	payload := p.bth + int(p.layout.payload)
-	if payload > available {
-		return fail(p.firstMissing(available), Truncated)
+	if payload > p.end {
+		return fail(p.firstMissing(), Truncated)
 	}
 	if p.fragment {
 		return nil
@@ -90,8 +87,8 @@ func (p *Packet) transport() error {
 	return nil
 }
 
-// firstMissing names the first extended header that ends behind available.
-func (p *Packet) firstMissing(available int) Header {
+// firstMissing names the first extended header that ends behind the datagram.
+func (p *Packet) firstMissing() Header {
 	o := p.layout
 	for _, h := range [...]struct {
 		header Header
@@ -101,7 +98,7 @@ func (p *Packet) firstMissing(available int) Header {
 		{HeaderAtomicETH, o.atomic}, {HeaderAETH, o.aeth}, {HeaderAtomicAckETH, o.atomicAck},
 		{HeaderImmDt, o.imm}, {HeaderIETH, o.ieth},
 	} {
-		if h.at != 0 && p.bth+int(h.at+headerLen[h.header]) > available {
+		if h.at != 0 && p.bth+int(h.at+headerLen[h.header]) > p.end {
 			return h.header
 		}
 	}
@@ -132,17 +129,27 @@ func (p *Packet) Complete() bool { return p.complete() }
 
 // Len returns the length in octets on the wire from the outermost IP header on,
 // less link-layer header and padding.
-func (p *Packet) Len() int {
-	if p.b[p.outer]>>4 == 4 {
-		return int(binary.BigEndian.Uint16(p.b[p.outer+2:]))
-	}
-	return ipv6Len + int(binary.BigEndian.Uint16(p.b[p.outer+4:]))
-}
+func (p *Packet) Len() int { return p.outerLen }
 
 // LinkHeader returns the octets before the outermost IP header: the Ethernet
-// header with its VLAN tags, empty after ParseIP. It is a part of the buffer; after a
-// mirrored copy (ERSPAN) that of the copied frame.
-func (p *Packet) LinkHeader() []byte { return p.b[p.link:p.outer] }
+// header with its VLAN tags and other layers below IP; empty where the packet began with
+// another one. It is a part of the buffer; after a mirrored copy (ERSPAN) that of the
+// copied frame.
+func (p *Packet) LinkHeader() []byte {
+	from := p.link
+	if from == noLink {
+		from = p.outer
+	}
+	return p.b[from:p.outer]
+}
+
+// Copied reports whether the packet is a copy that a switch sent of it, as by ERSPAN. The
+// path is that of the packet that was copied.
+func (p *Packet) Copied() bool { return p.copied }
+
+// IPHeader returns the offset of the outermost IP header of the frame that names the path;
+// ok is false where the last Parse found none. It is valid after any result of Parse.
+func (p *Packet) IPHeader() (off int, ok bool) { return p.outer, p.outer != p.link }
 
 // Src is the source address of the session: of the IP header that carries UDP. It is
 // never an IPv4 address in mapped form.
@@ -295,20 +302,9 @@ func (p *Packet) PayloadLen() int {
 	return n
 }
 
-// VLANs returns the identifiers of the frame's VLAN tags, the outer one first;
-// nil for an untagged frame. It allocates.
-func (p *Packet) VLANs() (ids []uint16) {
-	h := p.LinkHeader()
-	for off := ethernetLen - 2; off+vlanLen < len(h); off += vlanLen {
-		switch binary.BigEndian.Uint16(h[off:]) {
-		case etherTypeVLAN, etherTypeQinQ, etherTypeOldQ:
-			ids = append(ids, binary.BigEndian.Uint16(h[off+2:])&0xfff)
-		default:
-			return ids
-		}
-	}
-	return ids
-}
+// VLANs returns the identifiers of the VLAN tags before the outermost IP header, the outer
+// one first; nil for an untagged frame. It allocates.
+func (p *Packet) VLANs() []uint16 { return append([]uint16(nil), p.vlans[:p.tags]...) }
 
 // Payload returns the octets between the extended headers and the padding, as far
 // as they are in the buffer. It is a part of the buffer, and empty for an
@@ -319,35 +315,36 @@ func (p *Packet) Payload() []byte {
 		to = p.end
 	}
 	to = min(to, len(p.b))
-	return p.b[from:max(from, to)]
+	from = min(from, to)
+	return p.b[from:to]
 }
 
-// DETH returns the header, if the opcode has it. Only UD packets have it: it is where the
+// DETH returns the header, if the opcode and the capture have it. Only UD packets have it: it is where the
 // source queue pair can be read instead of learned.
 //
 //conformance:draft-hu/qp-pair
 func (p *Packet) DETH() (DETH, bool) {
-	b := p.extended(p.layout.deth)
+	b := p.extended(p.layout.deth, dethLen)
 	if b == nil {
 		return DETH{}, false
 	}
 	return DETH{binary.BigEndian.Uint32(b), b[4], uint24(b[5:])}, true
 }
 
-// RETH returns the header, if the opcode has it. ok is false for the middle and last
+// RETH returns the header, if the opcode and the capture have it. ok is false for the middle and last
 // packets of a write: the first one has it for all.
 func (p *Packet) RETH() (RETH, bool) {
-	b := p.extended(p.layout.reth)
+	b := p.extended(p.layout.reth, rethLen)
 	if b == nil {
 		return RETH{}, false
 	}
 	return RETH{binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:]), binary.BigEndian.Uint32(b[12:])}, true
 }
 
-// AtomicETH returns the header, if the opcode has it. It is in compare-and-swap and
+// AtomicETH returns the header, if the opcode and the capture have it. It is in compare-and-swap and
 // fetch-and-add requests.
 func (p *Packet) AtomicETH() (AtomicETH, bool) {
-	b := p.extended(p.layout.atomic)
+	b := p.extended(p.layout.atomic, atomicLen)
 	if b == nil {
 		return AtomicETH{}, false
 	}
@@ -355,69 +352,70 @@ func (p *Packet) AtomicETH() (AtomicETH, bool) {
 	return AtomicETH{be.Uint64(b), be.Uint32(b[8:]), be.Uint64(b[12:]), be.Uint64(b[20:])}, true
 }
 
-// AETH returns the header, if the opcode has it. Acknowledgements have it, and the first,
+// AETH returns the header, if the opcode and the capture have it. Acknowledgements have it, and the first,
 // last and only packets of read responses.
 func (p *Packet) AETH() (AETH, bool) {
-	b := p.extended(p.layout.aeth)
+	b := p.extended(p.layout.aeth, aethLen)
 	if b == nil {
 		return AETH{}, false
 	}
 	return AETH{b[0], uint24(b[1:])}, true
 }
 
-// AtomicAckETH returns the header, if the opcode has it. Only an ATOMIC ACKNOWLEDGE has
+// AtomicAckETH returns the header, if the opcode and the capture have it. Only an ATOMIC ACKNOWLEDGE has
 // it, after its AETH.
 func (p *Packet) AtomicAckETH() (AtomicAckETH, bool) {
-	b := p.extended(p.layout.atomicAck)
+	b := p.extended(p.layout.atomicAck, atomicAckLen)
 	if b == nil {
 		return AtomicAckETH{}, false
 	}
 	return AtomicAckETH{binary.BigEndian.Uint64(b)}, true
 }
 
-// ImmDt returns the header, if the opcode has it. The four octets are read in network
+// ImmDt returns the header, if the opcode and the capture have it. The four octets are read in network
 // byte order.
 func (p *Packet) ImmDt() (ImmDt, bool) {
-	b := p.extended(p.layout.imm)
+	b := p.extended(p.layout.imm, immLen)
 	if b == nil {
 		return ImmDt{}, false
 	}
 	return ImmDt{binary.BigEndian.Uint32(b)}, true
 }
 
-// IETH returns the header, if the opcode has it. Only sends with invalidate have it.
+// IETH returns the header, if the opcode and the capture have it. Only sends with invalidate have it.
 func (p *Packet) IETH() (IETH, bool) {
-	b := p.extended(p.layout.ieth)
+	b := p.extended(p.layout.ieth, iethLen)
 	if b == nil {
 		return IETH{}, false
 	}
 	return IETH{binary.BigEndian.Uint32(b)}, true
 }
 
-// XRCETH returns the header, if the opcode has it. Responses of XRC lack it: they name
+// XRCETH returns the header, if the opcode and the capture have it. Responses of XRC lack it: they name
 // the requester's queue pair in the BTH.
 func (p *Packet) XRCETH() (XRCETH, bool) {
-	b := p.extended(p.layout.xrceth)
+	b := p.extended(p.layout.xrceth, xrcethLen)
 	if b == nil {
 		return XRCETH{}, false
 	}
 	return XRCETH{b[0], uint24(b[1:])}, true
 }
 
-// FETH returns the header, if the opcode has it. Only FLUSH has it.
+// FETH returns the header, if the opcode and the capture have it. Only FLUSH has it.
 func (p *Packet) FETH() (FETH, bool) {
-	b := p.extended(p.layout.feth)
+	b := p.extended(p.layout.feth, fethLen)
 	if b == nil {
 		return FETH{}, false
 	}
 	return FETH{binary.BigEndian.Uint32(b)}, true
 }
 
-// extended returns the octets from an extended header's offset on; nil where the
-// opcode lacks the header.
-func (p *Packet) extended(offset uint8) []byte {
-	if offset == 0 {
+// extended returns the octets of an extended header of a length; nil where the opcode lacks
+// the header, or the capture.
+func (p *Packet) extended(offset uint8, length int) []byte {
+	from := p.bth + int(offset)
+	if offset == 0 || from+length > len(p.b) {
 		return nil
 	}
-	return p.b[p.bth+int(offset) : p.bth+int(p.layout.payload)]
+	return p.b[from : from+length]
 }

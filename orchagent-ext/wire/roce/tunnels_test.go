@@ -26,6 +26,11 @@ var (
 	outerDst = [16]byte{0: 0xfc, 15: 2}
 )
 
+// through parses an Ethernet frame and looks into tunnels.
+func through(p *roce.Packet, frame []byte, wireLen int) error {
+	return p.ParseFrom(roce.LookThrough, frame, 0, roce.EtherTypeEthernet, wireLen)
+}
+
 func join(parts ...[]byte) []byte { return slices.Concat(parts...) }
 
 // ether is an Ethernet header.
@@ -87,6 +92,11 @@ func tunnelFrames(inner []byte) map[string]tunnel {
 		"ERSPAN type II, cut":       {join(ether(0x0800), in4(47, join(erspan2, inner[:len(inner)-4]))), src, false, 0, true},
 		"ERSPAN type III":           {join(ether(0x0800), in4(47, join(erspan3(0), inner))), src, false, 0, false},
 		"ERSPAN III with subheader": {join(ether(0x0800), in4(47, join(erspan3(1, make([]byte, 8)...), inner))), src, false, 0, false},
+		"NVIDIA":                    {join(ether(0x0800), in4(47, join([]byte{0, 0, 0x89, 0x49}, make([]byte, 22), inner))), src, false, 0, false},
+		"VXLAN-GPE, Ethernet":       {join(ether(0x0800), in4(17, inUDP(4790, join([]byte{12, 0, 0, 3, 0, 0, 7, 0}, inner)))), v4Path, true, 0, false},
+		"VXLAN-GPE, IPv4":           {join(ether(0x86dd), in6(17, inUDP(4790, join([]byte{12, 0, 0, 1, 0, 0, 7, 0}, ip)))), v6Path, false, 0xabcde, false},
+		"VXLAN-GPE, MPLS":           {join(ether(0x0800), in4(17, inUDP(4790, join([]byte{12, 0, 0, 5, 0, 0, 7, 0, 0, 1, 1, 64}, ip)))), v4Path, true, 0, false},
+		"VXLAN-GPE without P":       {join(ether(0x0800), in4(17, inUDP(4790, join([]byte{8, 0, 0, 0, 0, 0, 7, 0}, inner)))), v4Path, true, 0, false},
 		"MPLS, two labels":          {join(ether(0x8847), []byte{0, 1, 0, 64, 0, 2, 1, 64}, ip), src, false, 0, false},
 		"MPLS, Ethernet":            {join(ether(0x8847), []byte{0, 1, 1, 64}, make([]byte, 4), inner), src, false, 0, false},
 		"MPLS over UDP":             {join(ether(0x0800), in4(17, inUDP(6635, join([]byte{0, 1, 1, 64}, ip)))), v4Path, true, 0, false},
@@ -118,7 +128,7 @@ func TestTunnelsAreSeenThrough(t *testing.T) {
 	inner, want := firstRoCE(t)
 	for name, tunnel := range tunnelFrames(inner) {
 		var p roce.Packet
-		if err := p.ParseThrough(tunnel.frame, len(tunnel.frame)); err != nil {
+		if err := through(&p, tunnel.frame, len(tunnel.frame)); err != nil {
 			t.Errorf("%s: %v (%v)", name, err, p.Other())
 			continue
 		}
@@ -141,11 +151,11 @@ func TestTunnelsAreSeenThrough(t *testing.T) {
 		if err := p.Parse(tunnel.frame, len(tunnel.frame)); (err == nil) != direct || err != nil && !errors.Is(err, roce.ErrNotRoCE) {
 			t.Errorf("%s: Parse: %v", name, err)
 		}
-		if n := testing.AllocsPerRun(10, func() { _ = p.ParseThrough(tunnel.frame, len(tunnel.frame)) }); n != 0 {
+		if n := testing.AllocsPerRun(10, func() { _ = through(&p, tunnel.frame, len(tunnel.frame)) }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 		for n := range tunnel.frame { // whatever is cut off is an error, or the capture cut it
-			if err := p.ParseThrough(tunnel.frame[:n:n], len(tunnel.frame)); err == nil && p.Complete() {
+			if err := through(&p, tunnel.frame[:n:n], len(tunnel.frame)); err == nil && p.Complete() {
 				t.Errorf("%s: complete with %d of %d octets", name, n, len(tunnel.frame))
 			}
 		}
@@ -169,7 +179,7 @@ func TestTunnelsAsTshark(t *testing.T) {
 	}
 	var names []string
 	for name, tunnel := range tunnelFrames(inner) {
-		if name == "ERSPAN type I" || name == "SRv6, Ethernet" || tunnel.cut {
+		if name == "ERSPAN type I" || name == "SRv6, Ethernet" || name == "NVIDIA" || name == "VXLAN-GPE without P" || tunnel.cut {
 			continue // which tshark 4.0 does not decode, or calls malformed
 		}
 		names = append(names, name)
@@ -212,14 +222,14 @@ func TestEndlessTunnelsEnd(t *testing.T) {
 		}
 		var p roce.Packet
 		var e *roce.Error
-		if err := p.ParseThrough(frame, len(frame)); !errors.As(err, &e) || e.Problem != roce.TooMany {
+		if err := through(&p, frame, len(frame)); !errors.As(err, &e) || e.Problem != roce.TooMany {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	labels := join(ether(0x8847), slices.Repeat([]byte{0, 1, 0, 64}, 100))
 	var p roce.Packet
 	var e *roce.Error
-	if err := p.ParseThrough(labels, len(labels)); !errors.As(err, &e) || e.Header != roce.HeaderMPLS || e.Problem != roce.TooMany {
+	if err := through(&p, labels, len(labels)); !errors.As(err, &e) || e.Header != roce.HeaderMPLS || e.Problem != roce.TooMany {
 		t.Errorf("100 labels: %v", err)
 	}
 }
@@ -229,7 +239,7 @@ func TestOtherPacketsHaveAReason(t *testing.T) {
 	for want, frame := range map[string][]byte{
 		"ARP":                       join(ether(0x0806), make([]byte, 28)),
 		"EtherType 0x1234":          join(ether(0x1234), make([]byte, 28)),
-		"IEEE 802.3 with LLC":       join(ether(0x0026), make([]byte, 38)),
+		"LLC service 0x00":          join(ether(0x0026), make([]byte, 38)),
 		"TCP":                       join(ether(0x0800), in4(6, make([]byte, 20))),
 		"ICMPv6":                    join(ether(0x86dd), in6(58, make([]byte, 20))),
 		"IP protocol 99":            join(ether(0x86dd), in6(99, make([]byte, 20))),
@@ -237,10 +247,10 @@ func TestOtherPacketsHaveAReason(t *testing.T) {
 		"UDP port 4420":             join(ether(0x0800), in4(17, inUDP(4420, nil))),
 		"later fragments":           join(ether(0x86dd), in6(44, []byte{17, 0, 0, 8, 0, 0, 0, 1})),
 		"tunnels of something else": join(ether(0x0800), in4(47, []byte{0, 1, 0x88, 0x0b})),
-		"VLAN tags":                 join(ether(0x8100), []byte{0, 1, 0x81, 0, 0, 2, 0x81, 0, 0, 3, 8, 0}),
+		"VLAN tags":                 join(ether(0x8100), slices.Repeat([]byte{0, 1, 0x81, 0}, 20)),
 	} {
 		var p roce.Packet
-		if err := p.ParseThrough(frame, len(frame)); !errors.Is(err, roce.ErrNotRoCE) || p.Other().String() != want {
+		if err := through(&p, frame, len(frame)); !errors.Is(err, roce.ErrNotRoCE) || p.Other().String() != want {
 			t.Errorf("%v: %q, want %q", err, p.Other(), want)
 		}
 	}

@@ -50,8 +50,22 @@ def test_a_container_that_is_down(switch, monkeypatch):
     assert switch.row('SLUICE_PORT|Ethernet0') == {'role': 'edge'}
     inspected, line = called(switch)
     assert inspected == 'inspect --format {{.State.Running}} sluice'
-    assert line.startswith('run --rm --network none -v /var/run/redis:/var/run/redis -v /host/sluice:/var/lib/sluice -i -e SLUICE_SONIC_VERB=config ')
+    assert line.startswith('run --rm --pull never --network none -v /var/run/redis:/var/run/redis -v /host/sluice:/var/lib/sluice -e SLUICE_SONIC_VERB=config ')
     assert line.endswith(' docker-sluice start.sh sluice port set Ethernet0 --role edge') and 'cache-1000' in line
+
+
+@pytest.mark.parametrize('packages, image', [
+    ('{"sluice": {"image-id": "sha256:1234", "repository": "registry.example/docker-sluice"}}', 'sha256:1234'),
+    ('{"sluice": {"image-id": null}}', 'docker-sluice'), ('{}', 'docker-sluice'), ('{', 'docker-sluice'), (None, 'docker-sluice'),
+])
+def test_a_container_that_is_down_is_of_the_image_that_was_installed(switch, monkeypatch, tmp_path, packages, image):
+    monkeypatch.setenv('SLUICE_TEST_DOWN', 'yes')
+    if packages is not None:
+        (tmp_path / 'packages.json').write_text(packages)
+    monkeypatch.setattr(switch.modules['show'], 'PACKAGES', str(tmp_path / 'packages.json'))
+    switch.run('show sluice config')
+    line = called(switch)[-1]
+    assert line.startswith('run --rm --pull never ') and ' {} start.sh sluice config'.format(image) in line
 
 
 def test_the_container_of_the_asic(switch, monkeypatch):

@@ -310,7 +310,15 @@ def test_config(running):
 
 @pytest.mark.parametrize('command', ['status', 'capability', 'flow-label', 'stream-ids', 'ipfix'])
 def test_without_a_daemon(switch, command):
-    assert switch.run('show sluice ' + command, code=1).startswith('Error: sluiced has not run since the switch started')
+    assert switch.run('show sluice ' + command, code=3).startswith('Error: not running: ')
+
+
+def test_after_a_daemon_that_ended_in_order(switch):
+    switch.put(6, {'SLUICE_CAPABILITY|switch': {'flow_label_method': 'compute', 'flow_label_state': 'active'}})  # which stays
+    for command in set(verbs(switch)) - {'config'}:
+        text = switch.run('show sluice ' + command, code=3)
+        assert text.count('not running: ') == 1 and 'active' not in text, text
+    assert 'not running' not in switch.run('show sluice config')
 
 
 def verbs(switch):
@@ -323,7 +331,8 @@ def verbs(switch):
 
 def test_json_is_json_where_there_is_nothing(switch):
     for command in set(verbs(switch)) - {'ports'}:  # which are those of the switch
-        found = json.loads(switch.run('show sluice {} --json'.format(command)))
+        text = switch.run('show sluice {} --json'.format(command), code=0 if command == 'config' else 3)
+        found = json.loads(text.partition('Error: not running: ')[0])
         assert not any(found.values() if isinstance(found, dict) else found)
 
 
