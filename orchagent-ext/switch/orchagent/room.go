@@ -53,6 +53,13 @@ func (r *room) read(is reading, others int) {
 	r.known, r.refused, r.free, r.own, r.others, r.last = true, false, is.available, is.used, others, is
 }
 
+// forget drops the reading of CRM, whose rows are gone.
+func (r *room) forget() {
+	if !r.refused {
+		r.known, r.last = false, reading{}
+	}
+}
+
 // full records that a rule found no room. wait: rules of the operator do.
 func (r *room) full(own, others, waits int) {
 	r.known, r.refused, r.free, r.own, r.others = true, true, 0, own, others-waits
@@ -121,18 +128,13 @@ type crm struct {
 	tables         map[string]string // key of the row, by ACL table
 }
 
-// read returns the reading of the tables that the given rules are in, by their keys; ok is false while
-// CRM has none.
+// read returns the reading of the tables that the given rules are in, or were, by their keys; ok is false
+// while CRM has none.
 func (c *crm) read(inForce []rows.Row) (sum reading, ok bool, err error) {
 	rule := map[string]string{} // one of each table
 	for _, r := range inForce {
 		table, _, _ := strings.Cut(r.Key, ":")
 		rule[table] = r.Key
-	}
-	for table := range c.tables {
-		if rule[table] == "" {
-			delete(c.tables, table) // its object may go
-		}
 	}
 	var wanted []rows.Row
 	for table, key := range rule {
@@ -141,7 +143,9 @@ func (c *crm) read(inForce []rows.Row) (sum reading, ok bool, err error) {
 				return sum, false, err
 			}
 		}
-		if at := c.tables[table]; at != "" {
+	}
+	for _, at := range c.tables { // those without a rule now, too
+		if at != "" {
 			wanted = append(wanted, rows.Row{Table: tableCRM, Key: at})
 		}
 	}

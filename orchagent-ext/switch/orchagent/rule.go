@@ -175,6 +175,9 @@ func (f *ruled) works() bool {
 	return false
 }
 
+// sends reports whether orchagent has yet to take a row.
+func (f *ruled) sends() bool { return f.slots[0].is == sent || f.slots[1].is == sent }
+
 // written reports whether a rule is in force, or orchagent has yet to take it.
 func (f *ruled) written() bool {
 	for slot := range f.slots {

@@ -128,7 +128,7 @@ func (o *Orchagent) begin(tb testing.TB, warm <-chan struct{}) {
 	o.taken, o.deny, o.reject = map[string]map[string]map[string]string{}, map[string]bool{}, map[string]bool{}
 	o.waits, o.parked = nil, nil
 	o.hops = hops{neighbors: map[string]bool{}, routes: map[string]bool{}, leaked: map[string]int{}}
-	o.crm = crm{objects: map[string]string{}}
+	o.crm = crm{objects: map[string]string{}, had: map[string]bool{}}
 	for _, t := range tables {
 		o.taken[t] = map[string]map[string]string{}
 	}
