@@ -72,7 +72,7 @@ func newSampledRows(t *testing.T) (*leaf, *orchagenttest.Syncd) {
 	l.orchagent = orchagenttest.Start(t, databases, orchagenttest.ByName("202305"))
 	var queues []string
 	for _, p := range []*fabric.Interface{l.LeafA, uplink} {
-		for number := range 8 {
+		for number := range 20 { // as SONiC's virtual switch
 			queues = append(queues, fmt.Sprintf("%s:%d", p.Name, number))
 		}
 	}
@@ -184,7 +184,9 @@ func TestRowsByWhichSyncdPollsEndWithSluice(t *testing.T) {
 	if now := syncd.Rows(); !slices.Equal(now, rows) {
 		t.Errorf("rows %v, before kill -9 %v", now, rows)
 	}
-	syncd.Restart()
+	list := make(chan struct{})
+	time.AfterFunc(2*time.Second, func() { close(list) })
+	syncd.Restart(list)
 	l.until("the rows are those of other objects", func() bool { now := syncd.Rows(); return len(now) == 2 && !slices.Equal(now, rows) })
 	polled(l, syncd, "1")
 

@@ -38,6 +38,9 @@ type ruleSwitch struct {
 	mu    sync.Mutex
 	to    map[string]installed // rules in force, by their names
 	spent time.Duration        // by the kernel on rules, beyond the time of an ASIC: others may hold its lock
+
+	removed   string // the rule that the last change removed; "": it made one
+	rewritten int    // rules that were removed and made again at once
 }
 
 // installed is a rule in force.
@@ -151,6 +154,10 @@ func (s *ruleSwitch) install(name string, is installed) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	is.flow = int(is.rule.Sport.Start) - stockPort
+	if s.removed == name {
+		s.rewritten++
+	}
+	s.removed = ""
 	s.to[name] = is
 	return s.timed(func() error { return netlink.RuleAdd(is.rule) })
 }
@@ -174,6 +181,7 @@ func (s *ruleSwitch) uninstall(name string) error {
 	defer s.mu.Unlock()
 	is := s.to[name]
 	delete(s.to, name)
+	s.removed = name
 	return s.timed(func() error { return netlink.RuleDel(is.rule) })
 }
 
@@ -185,6 +193,13 @@ func (s *ruleSwitch) reset() error {
 		}
 	}
 	return nil
+}
+
+// rewrites returns how many rules were removed and made again at once so far.
+func (s *ruleSwitch) rewrites() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rewritten
 }
 
 // rules returns the rules in force, by their names.

@@ -82,13 +82,63 @@ func (s *stock) startOrchagent() {
 	s.orchagent = orchagenttest.StartOn(s.t, databases, orchagenttest.ByName(s.release), orchagenttest.ASIC{RuleTime: 15 * time.Millisecond, Redirect: s.asic.redirect, Drop: s.asic.drop})
 }
 
-// neighbors writes those of the uplinks, as neighsyncd does.
+// neighbors writes those of the uplinks, as neighsyncd does. Groups of routes have them, too.
 func (s *stock) neighbors() {
 	s.t.Helper()
-	for i, u := range s.Uplinks {
-		row := rows.Row{Table: "NEIGH_TABLE", Key: u.Name + ":" + s.asic.nextHop(i).String(), Fields: map[string]string{"neigh": u.Peer().MAC.String(), "family": map[bool]string{false: "IPv4", true: "IPv6"}[s.asic.v6]}}
+	var all []string
+	for i := range s.Uplinks {
+		row := s.neighbor(i)
+		all = append(all, row.Key)
 		fabrictest.Check(s.t, s.appl.Produce(s.t.Context(), sonicdb.Change{Row: row}))
 	}
+	s.orchagent.Routes(all...)
+}
+
+// neighbor is the row of the neighbor on an uplink.
+func (s *stock) neighbor(uplink int) rows.Row {
+	u := s.Uplinks[uplink]
+	return rows.Row{Table: "NEIGH_TABLE", Key: u.Name + ":" + s.asic.nextHop(uplink).String(), Fields: map[string]string{"neigh": u.Peer().MAC.String(), "family": map[bool]string{false: "IPv4", true: "IPv6"}[s.asic.v6]}}
+}
+
+// restartsWarm restarts orchagent, which takes all rows again after 3 s. No rule is rewritten.
+func (s *stock) restartsWarm() {
+	s.t.Helper()
+	enable := rows.Row{Table: "WARM_RESTART_ENABLE_TABLE", Key: "swss", Fields: map[string]string{"enable": "true"}}
+	fabrictest.Check(s.t, s.state.Write(s.t.Context(), sonicdb.Change{Row: enable}))
+	before := s.asic.rewrites()
+	s.orchagent.Stop()
+	restore := make(chan struct{})
+	s.orchagent.StartWarm(s.t, restore)
+	rules := len(s.asic.rules())
+	<-time.After(3 * time.Second)
+	close(restore)
+	s.until("orchagent has reconciled", func() bool { return s.row("WARM_RESTART_TABLE", "orchagent")["state"] == "reconciled" })
+	s.neighbors()
+	s.until("rules are changed again", func() bool {
+		waits, err := s.appl.Waiting(s.t.Context(), "ACL_RULE_TABLE")
+		return err == nil && len(waits) == 0
+	})
+	_ = s.worst(time.Second, s.Uplinks)
+	s.t.Logf("a warm restart with %d rules: %d are rewritten, and there are %d", rules, s.asic.rewrites()-before, len(s.asic.rules()))
+	if n := s.asic.rewrites() - before; n > 0 {
+		s.t.Errorf("a warm restart: %d rules are rewritten, so that their flows go by hash", n)
+	}
+	fabrictest.Check(s.t, s.state.Write(s.t.Context(), sonicdb.Change{Row: enable, Deleted: true}))
+}
+
+// losesANeighbor has neighsyncd lose the neighbor of the uplink with most rules, whose next hop stays in
+// orchagent. Its rules go, and come back with it.
+func (s *stock) losesANeighbor() {
+	s.t.Helper()
+	most := s.asic.mostRules(s.Uplinks)
+	uplink := slices.Index(s.Uplinks, most)
+	on, began := s.asic.rulesTo(most.Name), time.Now()
+	fabrictest.Check(s.t, s.appl.Produce(s.t.Context(), sonicdb.Change{Row: s.neighbor(uplink), Deleted: true}))
+	s.until("no rule leads to the neighbor that is lost", func() bool { return s.asic.rulesTo(most.Name) == 0 })
+	took := time.Since(began)
+	fabrictest.Check(s.t, s.appl.Produce(s.t.Context(), sonicdb.Change{Row: s.neighbor(uplink)}))
+	s.until("rules lead to the neighbor again", func() bool { return s.asic.rulesTo(most.Name) > 0 })
+	s.t.Logf("a neighbor with %d rules is lost: they are off after %v", on, took.Round(time.Millisecond))
 }
 
 // even waits until the worst uplink has at most so much of the mean, in what they send next.
@@ -181,6 +231,10 @@ func placesByRows(t *testing.T, release string) {
 	few := time.Now()
 	s.until("there are no more rules than even loads need", func() bool { return len(s.asic.rules()) <= fewestRules(hash) })
 	t.Logf("after another %v %d rules; even needs %d", time.Since(few).Round(time.Millisecond), len(s.asic.rules()), fewestRules(hash))
+	s.restartsWarm()
+	s.losesANeighbor()
+	placed, took = s.even(1.10, s.Uplinks)
+	t.Logf("worst ÷ mean %.3f after another %v", placed, took.Round(time.Millisecond))
 
 	down := s.asic.mostRules(s.Uplinks)
 	watch, err := queuepairs.StartWatch(s.B)

@@ -4,6 +4,8 @@
 package redistest
 
 import (
+	"fmt"
+	"os/exec"
 	"testing"
 
 	"sluice/orchagent-ext/db/sonicdb"
@@ -44,5 +46,17 @@ func Write(t testing.TB, db *sonicdb.DB, all ...rows.Row) {
 		if err := db.Write(t.Context(), sonicdb.Change{Row: r}); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Text sets a string key; "" removes it.
+func Text(t testing.TB, db *sonicdb.DB, key, value string) {
+	t.Helper()
+	args := []string{"-s", db.Address, "-n", fmt.Sprint(db.ID), "set", key, value}
+	if value == "" {
+		args = append(args[:4], "del", key)
+	}
+	if out, err := exec.Command("redis-cli", args...).CombinedOutput(); err != nil {
+		t.Fatalf("redis-cli: %v: %s", err, out)
 	}
 }

@@ -30,7 +30,13 @@ const (
 var ErrLoading = errors.New("CONFIG_DB is being loaded (" + initialized + " is 0): nothing is changed until it is")
 
 // NoPorts is the warning in a phase that is [Phase.Unloaded].
-const NoPorts = "CONFIG_DB has no PORT rows any more: what is on the switch is kept until it has"
+const NoPorts = "CONFIG_DB has no PORT rows any more: what is on the switch is kept until it has, for 5 minutes at most"
+
+// Emptied is the warning while CONFIG_DB loses its rows.
+const Emptied = initialized + " is gone from CONFIG_DB: what is on the switch is kept until SONiC has loaded it again, for 5 minutes at most"
+
+// longestLoading is how long the objects on the switch are kept while CONFIG_DB is emptied or loaded.
+const longestLoading = 5 * time.Minute
 
 // State is the desired state. Make it with [New]. It is for one goroutine, but for Run.
 type State struct {
@@ -38,8 +44,12 @@ type State struct {
 
 	rows       *config.State
 	snapshot   *config.Snapshot // nil: Unread
+	latest     *config.Snapshot // of the rows as they are
 	whole      *config.Snapshot // the last one that was complete; nil before the first
 	phase      Phase
+	sonic      bool      // SONiC has loaded CONFIG_DB
+	held       bool      // it empties CONFIG_DB: the snapshot is the last complete one
+	lostAt     time.Time // when ports were lost last; zero: they are there, and rows as well
 	inForce    *memory.InForce
 	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
 
@@ -78,10 +88,13 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 	if s.phase == Unread {
 		s.phase = s.phase.After(s.remember(ctx))
 	}
+	s.sonic = s.sonic || s.initialized(ctx, loaded)
 	snapshot, rejected := s.rows.Apply(b.Changes)
-	if len(snapshot.SwitchPorts) == 0 && s.snapshot != nil && len(s.snapshot.SwitchPorts) > 0 {
+	s.latest = snapshot
+	if len(snapshot.SwitchPorts) == 0 && s.snapshot != nil && len(s.snapshot.SwitchPorts) > 0 && !disabled(snapshot) {
 		if !s.phase.Unloaded() {
 			s.log.Warn(NoPorts)
+			s.lostAt = s.now()
 		}
 		s.phase = s.phase.After(PortsLost)
 		if s.whole == nil {
@@ -89,6 +102,13 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 		}
 		s.snapshot = s.whole
 		return 0
+	}
+	if s.held = s.phase == Steady && !disabled(snapshot) && s.sonic && !s.initialized(ctx, loaded) && !s.expired(); s.held {
+		if s.lostAt.IsZero() {
+			s.log.Warn(Emptied)
+			s.lostAt = s.now()
+		}
+		return SettleTime
 	}
 	s.snapshot = snapshot
 	for i := range rejected {
@@ -127,9 +147,46 @@ func (s *State) remember(ctx context.Context) Event {
 	return FirstRows
 }
 
-// Loading reports whether SONiC is loading CONFIG_DB, and rows are missing.
+// disabled reports whether a row disables Sluice: that is carried out at once.
+func disabled(s *config.Snapshot) bool { return s.Global.AdminState == config.Disabled }
+
+// Loading reports whether SONiC is loading CONFIG_DB, or has emptied it, and rows are missing.
 func (s *State) Loading(ctx context.Context) bool {
-	return s.phase.incomplete() && !s.rows.Complete() && s.initialized(ctx, notLoaded)
+	if !s.phase.incomplete() || s.rows.Complete() || disabled(s.snapshot) || s.expired() {
+		return false
+	}
+	return s.initialized(ctx, notLoaded) || s.sonic && !s.initialized(ctx, loaded)
+}
+
+// expired reports whether CONFIG_DB lost its rows too long ago to be waited for.
+func (s *State) expired() bool {
+	return !s.lostAt.IsZero() && s.now().Sub(s.lostAt) >= longestLoading
+}
+
+// GiveUp has the rows in force as they are where CONFIG_DB is loaded again, or lost its rows too long ago: objects that
+// they do not ask for are removed from the switch. It returns in how long to call it again; an hour: a change
+// comes first.
+func (s *State) GiveUp(ctx context.Context) time.Duration {
+	back := s.held && s.initialized(ctx, loaded)
+	switch {
+	case !s.held && (!s.phase.Unloaded() || s.lostAt.IsZero()):
+		return untilAChange
+	case !back && !s.expired() && s.held:
+		return SettleTime
+	case !back && !s.expired():
+		return longestLoading - s.now().Sub(s.lostAt)
+	case !back && s.snapshot != s.latest:
+		s.log.Warn("CONFIG_DB was not loaded again: what is on the switch is removed", "after", longestLoading)
+	}
+	if s.held {
+		s.held, s.whole = false, s.latest
+		s.inForce.Keep(s.rows.Known())
+	}
+	if back {
+		s.lostAt = time.Time{}
+	}
+	s.snapshot = s.latest
+	return untilAChange
 }
 
 // initialized reports whether CONFIG_DB_INITIALIZED has a value; where Redis fails it is false.
@@ -144,6 +201,7 @@ func (s *State) Settle() {
 	if s.phase.incomplete() && !s.phase.Unloaded() {
 		s.phase = s.phase.After(Complete)
 		s.whole = s.snapshot
+		s.lostAt = time.Time{}
 		s.rows.Forget()
 		s.inForce.Keep(s.rows.Known())
 	}

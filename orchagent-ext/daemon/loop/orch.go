@@ -252,11 +252,12 @@ func (o *orch) act(ctx, writing context.Context, g task.Group) time.Duration {
 		return desired.SettleTime
 	}
 	o.desired.Settle()
+	due := o.desired.GiveUp(ctx)
 	o.note(o.reconcile(ctx, writing, g))
 	o.giveStreamIDs(ctx, g)
 	o.share(ctx, g)
 	o.publish(writing)
-	return o.failed.backoff()
+	return min(o.failed.backoff(), due)
 }
 
 // look reads counters, and publishes. It reports whether the switch is to be brought to the

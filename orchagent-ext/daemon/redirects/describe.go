@@ -45,6 +45,9 @@ func (r *Redirects) Describe(s *status.Report, e *status.Encoder) (groups, membe
 	if w := slowSwitch(r.child.Settings().Rules.PerLink, is.RuleTime); w != "" {
 		s.Warn(w)
 	}
+	for _, w := range is.Warnings {
+		s.Warn(w)
+	}
 	for i := range is.Groups {
 		g := &is.Groups[i]
 		row := &telemetry.PlacementGroup{

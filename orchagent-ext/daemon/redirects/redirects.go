@@ -29,6 +29,7 @@ const (
 type Settings struct {
 	On       bool
 	Rules    redirect.Config
+	Reserve  int               // ACL entries that stay free for the operator
 	Channels map[string]string // PortChannel by the port that is a member of it
 	VRFs     map[string]string // of ports, see [config.Snapshot]
 }
@@ -38,7 +39,7 @@ func SettingsOf(s *config.Snapshot, c engine.Choices) Settings {
 	if c.Method(engine.NeedPlacement) != engine.Redirect || !policy.Places(s) {
 		return Settings{}
 	}
-	w := Settings{On: true, Rules: redirect.Config{PerLink: int(*s.Placement.MaxEntriesPerLink)}, Channels: map[string]string{}, VRFs: s.VRFs}
+	w := Settings{On: true, Rules: redirect.Config{PerLink: int(*s.Placement.MaxEntriesPerLink)}, Reserve: int(*s.Placement.AclReserve), Channels: map[string]string{}, VRFs: s.VRFs}
 	switch s.Placement.Moves {
 	case config.MovesAny:
 		w.Rules.Moves = redirect.MovesAny
@@ -149,6 +150,9 @@ func start(s *Settings, moves redirect.Moves, env *Environment) *running {
 	sw := env.Rules
 	if sw == nil {
 		sw = &oneByOne{ask: r.ask}
+	}
+	if keeps, is := sw.(interface{ SetReserve(n int) }); is {
+		keeps.SetReserve(s.Reserve)
 	}
 	r.Redirector = redirector.New(s.Rules, network{env.Programmed}, sw, env.Log)
 	if env.Holds != nil {

@@ -83,7 +83,7 @@ func (c *Clock) Take(r Reading, size uint64) bool {
 	if c.beyond++; size == 0 || r.Octets <= size {
 		c.beyond = 0
 	}
-	if c.same++; first || r != last {
+	if c.same++; first || r != last || c.Sampled < c.changed { // samples are counted from 0 again
 		c.same, c.changed = 0, c.Sampled
 	}
 	why := ""

@@ -104,7 +104,7 @@ func TestStopEndsWhereTheDepthStandsStill(t *testing.T) {
 		}
 		return all
 	}
-	clocks, events := map[sai.ObjectID]*sampled.Clock{}, make([]sai.FlowEvent, 64)
+	clocks, events := clocks{}, make([]sai.FlowEvent, 64)
 	rounds := func(n int, goesOn bool) map[sai.FlowMark]int {
 		var all []sai.FlowEvent
 		for range n {
@@ -248,7 +248,7 @@ func TestFillerThatIsNotRoCEv2NamesNoFlow(t *testing.T) {
 // TestReadingsThatFailSlowDown: a queue whose readings fail is read less often.
 func TestReadingsThatFailSlowDown(t *testing.T) {
 	f := watched(t)
-	clocks := map[sai.ObjectID]*sampled.Clock{}
+	clocks := clocks{}
 	failing := true
 	n := uint64(0)
 	f.read = func(_ context.Context, queues []sai.ObjectID) []Depth {

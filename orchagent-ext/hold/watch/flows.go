@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -208,7 +209,7 @@ func (f *Flows) Sample(p packetio.Pair) {
 
 // Run reads the queues until ctx is done.
 func (f *Flows) Run(ctx context.Context) error {
-	clocks := map[sai.ObjectID]*sampled.Clock{}
+	clocks := clocks{}
 	for next := sampled.Interval; ; {
 		if !clock.Sleep(ctx, next) {
 			return nil
@@ -222,9 +223,29 @@ func (f *Flows) Run(ctx context.Context) error {
 	}
 }
 
+// clocks judge the readings of queues that are watched.
+type clocks map[sai.ObjectID]*queueClock
+
+// queueClock is that of a queue since it is watched.
+type queueClock struct {
+	sampled.Clock
+	samples *atomic.Uint64 // of [settings]: others after it was left alone
+}
+
+// of returns the clock of a queue, which begins where the queue is watched again.
+func (c clocks) of(id sai.ObjectID, samples *atomic.Uint64) *sampled.Clock {
+	q := c[id]
+	if q == nil || q.samples != samples {
+		q = &queueClock{sampled.Clock{Interval: sampled.Interval}, samples}
+		c[id] = q
+	}
+	q.Sampled = samples.Load()
+	return &q.Clock
+}
+
 // round reads each queue once, and returns the interval until the next one; 0: all queues are
 // left alone.
-func (f *Flows) round(ctx context.Context, clocks map[sai.ObjectID]*sampled.Clock) (next time.Duration) {
+func (f *Flows) round(ctx context.Context, clocks clocks) (next time.Duration) {
 	c := f.settings.Load()
 	if c == nil || len(c.Queues) == 0 {
 		clear(clocks)
@@ -234,6 +255,7 @@ func (f *Flows) round(ctx context.Context, clocks map[sai.ObjectID]*sampled.Cloc
 		f.mu.Unlock()
 		return 0
 	}
+	maps.DeleteFunc(clocks, func(id sai.ObjectID, _ *queueClock) bool { return c.sampled[id] == nil })
 	ids := make([]sai.ObjectID, 0, len(c.Queues))
 	for id := range c.Queues {
 		ids = append(ids, id)
@@ -243,12 +265,7 @@ func (f *Flows) round(ctx context.Context, clocks map[sai.ObjectID]*sampled.Cloc
 	now, why := packetio.Monotonic(), ""
 	for i, d := range all {
 		id := ids[i]
-		clock := clocks[id]
-		if clock == nil {
-			clock = &sampled.Clock{Interval: sampled.Interval}
-			clocks[id] = clock
-		}
-		clock.Sampled = c.sampled[id].Load()
+		clock := clocks.of(id, c.sampled[id])
 		clock.Took(time.Duration(now-began) / time.Duration(len(all)))
 		if d.Slow != "" {
 			clock.Slower(d.Slow)

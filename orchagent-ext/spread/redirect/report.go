@@ -8,7 +8,7 @@ type Report struct {
 	Flows   int // that are observed
 	Unknown int // of these, whose member was not seen yet
 	Rules   int
-	Free    int // rules that the bound of the table leaves
+	Free    int // rules that the bound of the table and the room of the switch leave
 	Obstacles
 
 	Worst float64 // worst ÷ mean as it is; 0: no load
@@ -60,7 +60,7 @@ func (t *Table) Report(now int64) Report {
 		m.Share, m.Hash = loads[i].octets*w/sum, hash[i]/sum
 		r.Worst, r.Hash = max(r.Worst, loads[i].octets/mean), max(r.Hash, hash[i]/w/mean)
 	}
-	r.Free = t.cfg.Rules - r.Rules
+	r.Free = min(t.cfg.Rules-r.Rules, t.room)
 	if heaviest > 0 && mean > 0 {
 		r.Floor = max(1, largest/heaviest/mean)
 	}

@@ -148,6 +148,7 @@ type Table struct {
 	at      int64 // ns, when amounts were decayed last
 	held    func(Flow) bool
 	full    int64 // ns, before which no rule is added: the switch has no room
+	room    int   // rules that the switch takes beside those that there are
 	counts  Counts
 	stay    Obstacles // of the last decision
 }
@@ -182,11 +183,14 @@ type Counts struct {
 // New returns a table without members.
 func New(c Config) *Table {
 	c.fill()
-	return &Table{cfg: c, flows: map[Flow]*followed{}}
+	return &Table{cfg: c, flows: map[Flow]*followed{}, room: math.MaxInt}
 }
 
 // SetMoves sets when flows move from now on. Rules, samples and counts stay.
 func (t *Table) SetMoves(m Moves) { t.cfg.Moves = m }
+
+// SetRoom sets how many more rules the switch takes than there are now.
+func (t *Table) SetRoom(more int) { t.room = more }
 
 // SetHeld sets which flows are held: they stay where they are, while that has a link. Their
 // packets wait at one port, and later ones would pass them by another. nil: no flow is held.
@@ -420,7 +424,7 @@ func (t *Table) improve(now int64) bool {
 			case !ok:
 			case !can:
 				why = stays
-			case m.cost > 0 && now < t.full:
+			case m.cost > 0 && (now < t.full || t.room <= 0):
 				why = &t.stay.Refused
 			case m.cost > 0 && (rules >= t.cfg.Rules || perPort[f.port] >= t.cfg.PerPort) || to != f.hash && loads[to].rules >= t.cfg.PerLink:
 				why = &t.stay.Bounded
@@ -516,6 +520,9 @@ func (t *Table) carry(m move, now int64) {
 	}
 	f.cool, f.denied = now+int64(t.cfg.Settle)/2, false
 	f.ruled, f.astray = now, 0
+	if m.cost != 0 && t.room != math.MaxInt {
+		t.room -= m.cost
+	}
 	if f.rule = m.to; m.to == f.hash {
 		f.rule = -1
 	}

@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -39,6 +40,13 @@ type Switch interface {
 	Adopt() ([]engine.Redirection, error)
 }
 
+// Bounded is a [Switch] that knows its room, and what the operator is to do about it.
+type Bounded interface {
+	// Room returns how many more rules it takes; known is false before it knows.
+	Room() (more int, known bool)
+	Warnings() []string
+}
+
 // Times of a Redirector.
 const (
 	decideEvery = 100 * time.Millisecond
@@ -51,6 +59,9 @@ const (
 // refusalShown is how long a refusal is reported. A flow whose rule was refused is tried again
 // after 10 s.
 const refusalShown = 20 * time.Second
+
+// noBound is the room of a switch that does not know it.
+const noBound = math.MaxInt
 
 // atOnce is how many rules change in one decision: the next one sees their effect.
 const atOnce = 4
@@ -81,24 +92,43 @@ type Redirector struct {
 	fresh  bool                   // a destination is new
 	stale  bool                   // next hops may have changed
 
-	last    time.Time     // that at was called with
-	elapsed time.Duration // until then, of the tables' clock
-	readAt  time.Time
-	err     error // of the last reading, or of the last change of rules
+	clock  moment
+	readAt time.Time
+	err    error // of the last reading, or of the last change of rules
 
-	adopted   bool                 // the rules of an earlier process are known
-	left      []engine.Redirection // of these, those whose groups are yet to be read
-	onSwitch  []engine.Redirection // as they were asked for last
-	decideAt  time.Time
-	failedAt  time.Time
-	keptAt    time.Time
-	pending   bool          // the switch is at work
-	began     time.Time     // with that
-	changing  int           // rules that the switch is at work on
-	changes   int           // of rules, in all
-	spent     time.Duration // on these
-	refusedBy error         // why the switch refused a rule last
-	refusedAt time.Time
+	earlier  earlier
+	onSwitch []engine.Redirection // as they were asked for last
+	decideAt time.Time
+	failedAt time.Time
+	keptAt   time.Time
+	hops     hops
+	work     work
+	refusal  refusal
+}
+
+// earlier are the rules of an earlier process.
+type earlier struct {
+	known bool
+	left  []engine.Redirection // those whose groups are yet to be read
+}
+
+// waits reports whether rules wait for their groups.
+func (e *earlier) waits() bool { return len(e.left) > 0 }
+
+// refusal is why the switch refused a rule last.
+type refusal struct {
+	by error // nil: it has not, or that is too long ago
+	at time.Time
+}
+
+// note records a refusal.
+func (r *refusal) note(why error, now time.Time) { r.by, r.at = why, now }
+
+// expire forgets one that is no longer reported.
+func (r *refusal) expire(now time.Time) {
+	if now.Sub(r.at) > refusalShown {
+		r.by = nil
+	}
 }
 
 // destination is an address in a VRF.
@@ -129,7 +159,7 @@ type group struct {
 
 // New returns a redirector without rules.
 func New(c redirect.Config, n Network, s Switch, log *slog.Logger) *Redirector {
-	return &Redirector{cfg: c, net: n, sw: s, log: log, groups: map[string]*group{}, dests: map[destination]*group{}, elapsed: 1}
+	return &Redirector{cfg: c, net: n, sw: s, log: log, groups: map[string]*group{}, dests: map[destination]*group{}, clock: moment{elapsed: 1}, hops: hops{damper: damper{}, refused: map[engine.NextHop]time.Time{}}}
 }
 
 // SetMoves sets when flows move from now on. Rules and counts stay.
@@ -149,18 +179,8 @@ func (r *Redirector) Sample(f redirect.Flow, port uint64, link string, octets in
 		r.dests[to], r.fresh = nil, true
 	}
 	if g != nil {
-		g.table.Sample(f, port, link, octets, r.at(now))
+		g.table.Sample(f, port, link, octets, r.clock.at(now))
 	}
-}
-
-// at is a time by the clock of tables, in ns, which never goes back: that of a day does when it is
-// set.
-func (r *Redirector) at(now time.Time) int64 {
-	if passed := now.Sub(r.last); passed > 0 && !r.last.IsZero() {
-		r.elapsed += passed
-	}
-	r.last = now
-	return int64(r.elapsed)
 }
 
 // Stale records that next hops may have changed. The next poll reads them.
@@ -170,23 +190,24 @@ func (r *Redirector) Stale() { r.stale = true }
 // when there is news, and every 20 ms or so. Rules that are on the switch at the first call
 // stay as long as the network is not known, and then where they lead to a live next hop.
 func (r *Redirector) Poll(now time.Time) error {
-	if !r.adopted {
+	if !r.earlier.known {
 		if err := r.adopt(now); err != nil {
 			return err
 		}
 	}
 	changed := r.refresh(now)
-	if len(r.left) > 0 {
+	changed = r.lookAtHops(now) || changed
+	if r.earlier.waits() {
 		return nil
 	}
 	// Rules to a dead link go alone: others would be made before them.
-	if due := now.Sub(r.decideAt) >= decideEvery || now.Before(r.decideAt); due && !r.pending && !changed {
+	if due := now.Sub(r.decideAt) >= decideEvery || now.Before(r.decideAt); due && !r.work.pending && !changed {
 		r.decideAt = now
 		changed = r.decide(now)
 	}
 	again := !r.failedAt.IsZero() && now.Sub(r.failedAt) >= retryEvery
 	keep := r.failedAt.IsZero() && (now.Sub(r.keptAt) >= keepEvery || now.Before(r.keptAt))
-	if changed || again || keep || r.pending {
+	if changed || again || keep || r.work.pending {
 		return r.carryOut(now)
 	}
 	return nil
@@ -200,13 +221,20 @@ func (r *Redirector) decide(now time.Time) (changed bool) {
 			return false
 		}
 	}
+	room := noBound
+	if b, is := r.sw.(Bounded); is {
+		if more, known := b.Room(); known {
+			room = more
+		}
+	}
 	for _, g := range r.groups {
+		g.table.SetRoom(room)
 		g.table.SetHeld(held)
 		before := g.table.Counts().Astray
-		changed = g.table.Decide(r.at(now), atOnce) || changed
+		changed = g.table.Decide(r.clock.at(now), atOnce) || changed
 		if n := g.table.Counts().Astray - before; n > 0 {
-			r.refusedBy, r.refusedAt = fmt.Errorf("rules have no effect on the switch: samples of %d flows leave by other links", n), now
-			r.log.Warn("rules are removed", "group", g.name, "error", r.refusedBy)
+			r.refusal.note(fmt.Errorf("rules have no effect on the switch: samples of %d flows leave by other links", n), now)
+			r.log.Warn("rules are removed", "group", g.name, "error", r.refusal.by)
 		}
 	}
 	return changed
@@ -222,7 +250,7 @@ func (r *Redirector) adopt(now time.Time) error {
 		r.err, r.failedAt = fmt.Errorf("read the rules on the switch: %w", err), now
 		return r.err
 	}
-	r.adopted, r.left, r.onSwitch, r.err, r.failedAt = true, left, left, nil, time.Time{}
+	r.earlier, r.onSwitch, r.err, r.failedAt = earlier{true, left}, left, nil, time.Time{}
 	for i := range left {
 		r.dests[destination{left[i].VRF, left[i].Dst}] = nil
 	}
@@ -233,16 +261,16 @@ func (r *Redirector) adopt(now time.Time) error {
 // takeOver gives tables the rules of an earlier process. Those that lead to no live next hop of
 // the flow's route go.
 func (r *Redirector) takeOver(now time.Time) {
-	for i := range r.left {
-		l := &r.left[i]
+	for i := range r.earlier.left {
+		l := &r.earlier.left[i]
 		f := flowOf(l)
 		g := r.dests[destinationOf(&f)]
 		if g == nil || !slices.ContainsFunc(g.members, func(m nexthops.Member) bool { return m.Link == l.To.Port && m.Gateway == l.To.Address }) {
 			continue
 		}
-		g.table.Adopt(f, l.To.Port, r.at(now))
+		g.table.Adopt(f, l.To.Port, r.clock.at(now))
 	}
-	r.left = nil
+	r.earlier.left = nil
 }
 
 // refresh reads the next hops. It reports whether rules changed by that.
@@ -271,7 +299,7 @@ func (r *Redirector) refresh(now time.Time) (changed bool) {
 	}
 	r.err, r.stale, r.fresh = nil, false, false
 	changed = r.regroup(dsts, results)
-	if len(r.left) > 0 {
+	if r.earlier.waits() {
 		r.takeOver(now)
 		return true
 	}
@@ -308,7 +336,7 @@ func (r *Redirector) lostCarrier() (changed bool) {
 	var indexes []int
 	for _, g := range r.groups {
 		for i := range g.members {
-			if m := &g.members[i]; ports[m.Link] && takesFlows(m) && !slices.Contains(indexes, m.Index) {
+			if m := &g.members[i]; ports[m.Link] && r.hops.takes(m) && !slices.Contains(indexes, m.Index) {
 				indexes = append(indexes, m.Index)
 			}
 		}
@@ -327,13 +355,29 @@ func (r *Redirector) lostCarrier() (changed bool) {
 		for i := range g.members {
 			g.members[i].NoCarrier = g.members[i].NoCarrier || down[g.members[i].Index]
 		}
-		changed = g.table.SetMembers(membersOf(g.members)) || changed
+		changed = g.table.SetMembers(r.hops.membersOf(g.members)) || changed
 	}
 	return changed
 }
 
-// takesFlows reports whether packets can go by a member: it is alive, with a neighbor.
-func takesFlows(m *nexthops.Member) bool { return !m.Dead && !m.Unresolved && !m.NoCarrier }
+// lookAtHops takes flows off next hops that the switch lacks, and reports whether rules changed.
+func (r *Redirector) lookAtHops(now time.Time) (changed bool) {
+	var all []engine.NextHop
+	for _, g := range r.groups {
+		for i := range g.members {
+			if to := (engine.NextHop{Address: g.members[i].Gateway, Port: g.members[i].Link}); !slices.Contains(all, to) {
+				all = append(all, to)
+			}
+		}
+	}
+	if !r.hops.look(r.sw, all, now) {
+		return false
+	}
+	for _, g := range r.groups {
+		changed = g.table.SetMembers(r.hops.membersOf(g.members)) || changed
+	}
+	return changed
+}
 
 // regroup gives destinations the groups that they have now. Of a route that is another one,
 // the rules go.
@@ -358,7 +402,7 @@ func (r *Redirector) regroup(dsts []destination, results map[destination]nexthop
 			}
 			wanted[name] = g
 			g.members = members
-			changed = g.table.SetMembers(membersOf(members)) || changed
+			changed = g.table.SetMembers(r.hops.membersOf(members)) || changed
 		}
 		changed = changed || r.dests[dst] != nil && r.dests[dst] != g
 		r.dests[dst] = g
@@ -397,18 +441,6 @@ func nameOf(members []nexthops.Member) string {
 	return fmt.Sprintf("%s#%08x", name, h.Sum32())
 }
 
-// membersOf are the members of a table. The weight of one that takes no flow is 0.
-func membersOf(all []nexthops.Member) []redirect.Member {
-	members := make([]redirect.Member, len(all))
-	for i := range all {
-		members[i] = redirect.Member{Name: all[i].Link, Weight: float64(all[i].Weight)}
-		if !takesFlows(&all[i]) {
-			members[i].Weight = 0
-		}
-	}
-	return members
-}
-
 // carryOut brings the rules of all tables to the switch.
 func (r *Redirector) carryOut(now time.Time) error {
 	var want []engine.Redirection
@@ -425,21 +457,10 @@ func (r *Redirector) carryOut(now time.Time) error {
 			tables[e.Key()] = g.table
 		}
 	}
-	if now.Sub(r.refusedAt) > refusalShown {
-		r.refusedBy = nil
-	}
-	n := differences(r.onSwitch, want)
-	if !r.pending {
-		r.began = time.Now()
-	}
-	r.changing += n
+	r.refusal.expire(now)
+	r.work.begin(differences(r.onSwitch, want), time.Now())
 	refused, err := r.sw.Redirect(want)
-	if r.pending = errors.Is(err, engine.ErrPending); r.pending {
-		err = nil
-	} else if r.changing > 0 {
-		r.spent += time.Since(r.began)
-		r.changes, r.changing = r.changes+r.changing, 0
-	}
+	err = r.work.end(err, time.Now())
 	r.keptAt = now
 	r.onSwitch = want
 	for i := range want {
@@ -448,11 +469,15 @@ func (r *Redirector) carryOut(now time.Time) error {
 		if why == nil {
 			continue
 		}
-		if r.refusedBy == nil {
+		if r.refusal.by == nil {
 			r.log.Warn("the switch refuses a rule: its flow stays by hash", "rule", key, "error", why)
 		}
-		r.refusedBy, r.refusedAt = why, now
-		tables[key].Refused(flowOf(&want[i]), errors.Is(why, engine.ErrRefused), r.at(now))
+		r.refusal.note(why, now)
+		if errors.Is(why, engine.ErrNoNextHop) { // its flow may have another one
+			r.hops.refuse(want[i].To, now)
+			continue
+		}
+		tables[key].Refused(flowOf(&want[i]), errors.Is(why, engine.ErrRefused), r.clock.at(now))
 	}
 	r.failedAt = time.Time{}
 	if err != nil {
@@ -484,6 +509,7 @@ type Report struct {
 	RuleTime time.Duration // of a change, the mean; 0: none was made
 	Err      error         // why next hops are not known
 	Refused  error         // why the switch refused a rule last; nil: none within 20 s
+	Warnings []string      // what the operator is to do about the switch
 }
 
 // GroupReport is one group.
@@ -495,13 +521,13 @@ type GroupReport struct {
 
 // Report returns the state.
 func (r *Redirector) Report(now time.Time) Report {
-	all := Report{Err: r.err, Refused: r.refusedBy, Rules: len(r.onSwitch)}
-	if r.changes > 0 {
-		all.RuleTime = r.spent / time.Duration(r.changes)
+	all := Report{Err: r.err, Refused: r.refusal.by, Rules: len(r.onSwitch), RuleTime: r.work.each()}
+	if b, is := r.sw.(Bounded); is {
+		all.Warnings = b.Warnings()
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.groups)) {
 		g := r.groups[name]
-		all.Groups = append(all.Groups, GroupReport{name, g.table.Report(r.at(now)), g.table.Counts()})
+		all.Groups = append(all.Groups, GroupReport{name, g.table.Report(r.clock.at(now)), g.table.Counts()})
 	}
 	return all
 }

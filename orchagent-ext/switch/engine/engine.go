@@ -23,6 +23,12 @@ var (
 	// ErrPending: the switch is at work. The same call again returns the result.
 	ErrPending = errors.New("the switch is at work")
 
+	// ErrWaits is [ErrPending] where all that is missing waits for others than the switch.
+	ErrWaits = fmt.Errorf("%w, or waits for others", ErrPending)
+
+	// ErrNoNextHop: the switch does not have the next hop of a redirection.
+	ErrNoNextHop = errors.New("the switch lacks the next hop")
+
 	// ErrGone: the object was removed.
 	ErrGone = errors.New("the object is gone")
 )

@@ -22,7 +22,6 @@ var (
 const (
 	fieldDestQP    = "RDMA_BTH_DEST_QP"
 	fieldFlowLabel = "IPV6_FLOW_LABEL"
-	fieldECMPHash  = "ecmp_hash"
 )
 
 // minSampling is the least sampling interval (one of so many packets) of Sluice's mirror
@@ -32,7 +31,10 @@ const minSampling = 256
 // capability has the abilities in the rows.
 type capability struct {
 	destQP, flowLabel bool // orchagent lists the hash field
+	ecmp              bool // the hash of all packets can be set
 	ecmpHash          bool // ecmp_hash is set
+	rdma4, rdma6      bool // RoCEv2 packets of IPv4 and IPv6 have a list of their own
+	hash4, hash6      bool // that is set
 	mirror, truncate  bool // ports can be mirrored by samples; these can be cut
 	copies            bool // ACL rules have PACKET_ACTION, and that can COPY
 	redirects         bool // ACL rules have REDIRECT_ACTION
@@ -43,9 +45,12 @@ type capability struct {
 func capabilityOf(sw, acl, hash, sflow map[string]string) capability {
 	fields := list(sw["HASH|NATIVE_HASH_FIELD_LIST"]) // N/A: orchagent does not know
 	settable := sw["ECMP_HASH_CAPABLE"] == "true"
+	rdma4, rdma6 := hashTypes(sw)
 	return capability{
-		destQP:    settable && slices.Contains(fields, fieldDestQP),
-		flowLabel: settable && slices.Contains(fields, fieldFlowLabel),
+		destQP:    (settable || rdma4 || rdma6) && slices.Contains(fields, fieldDestQP),
+		flowLabel: (settable || rdma6) && slices.Contains(fields, fieldFlowLabel),
+		ecmp:      settable, rdma4: rdma4, rdma6: rdma6,
+		hash4: len(listOf(hash, fieldHash4)) > 0, hash6: len(listOf(hash, fieldHash6)) > 0,
 		ecmpHash:  len(listOf(hash, fieldECMPHash)) > 0,
 		mirror:    sw["PORT_INGRESS_SAMPLE_MIRROR_CAPABLE"] == "true",
 		truncate:  sw["SAMPLEPACKET_TRUNCATION_CAPABLE"] == "true",
@@ -55,13 +60,36 @@ func capabilityOf(sw, acl, hash, sflow map[string]string) capability {
 	}
 }
 
+// hashTypes reports which types of RoCEv2 packets have a hash of their own.
+func hashTypes(sw map[string]string) (rdma4, rdma6 bool) {
+	if sw["ECMP_PKT_TYPE_HASH_CAPABLE"] != "true" {
+		return false, false
+	}
+	types := list(strings.ToUpper(strings.ReplaceAll(sw["HASH|ECMP_PKT_TYPE_LIST"], `"`, "")))
+	return slices.Contains(types, "IPV4_RDMA"), slices.Contains(types, "IPV6_RDMA")
+}
+
+// lists are those that count for RoCEv2 packets, and that are there or can be made of ecmp_hash.
+func (c capability) lists() (all []string) {
+	if c.ecmp && c.ecmpHash && !(c.rdma4 && c.rdma6) {
+		all = append(all, fieldECMPHash)
+	}
+	if c.rdma4 && (c.hash4 || c.ecmpHash) {
+		all = append(all, fieldHash4)
+	}
+	if c.rdma6 && (c.hash6 || c.ecmpHash) {
+		all = append(all, fieldHash6)
+	}
+	return all
+}
+
 // setECMPHash is the reason against adding to a list that is absent: the switch's own
 // fields are unknown, and orchagent cannot return to them.
 const setECMPHash = "SWITCH_HASH|GLOBAL has no ecmp_hash: SONiC does not tell what the switch hashes then, and orchagent cannot go back to it, so set ecmp_hash first"
 
 // abilities returns the methods. refused is the reason for which orchagent refused the
-// mirror session; "" if it took it, or has yet to be asked.
-func (c capability) abilities(refused string) engine.Abilities {
+// mirror session, and redirect those for a table of placement; "" if it took them, or has yet to be asked.
+func (c capability) abilities(refused, redirect string) engine.Abilities {
 	noLabel := engine.Ability{Reason: "SONiC has no ACL action that writes a flow label"}
 	noFlows := engine.Ability{Reason: "the driver orchagent cannot: SONiC's tables neither watch nor hold single flows"}
 	return engine.Abilities{
@@ -75,18 +103,20 @@ func (c capability) abilities(refused string) engine.Abilities {
 		},
 		engine.NeedThreshold: {engine.Exact: noFlows},
 		engine.NeedHold:      {engine.Exact: noFlows, engine.Source: {Can: true, Reason: "hosts are slowed by messages, whatever the switch"}},
-		engine.NeedPlacement: {engine.Entries: noLabel, engine.Rewrite: noLabel, engine.Redirect: c.redirect()},
+		engine.NeedPlacement: {engine.Entries: noLabel, engine.Rewrite: noLabel, engine.Redirect: c.redirect(redirect)},
 	}
 }
 
 // redirect reports whether ACL rules send flows to next hops. Only sFlow's samples have the port
 // that a packet leaves by.
-func (c capability) redirect() engine.Ability {
+func (c capability) redirect(refused string) engine.Ability {
 	switch {
 	case !c.redirects:
 		return engine.Ability{Reason: "the switch lists no ACL action " + fieldRedirect}
 	case !c.sflow:
 		return engine.Ability{Reason: "SONiC's own sFlow would show which flows are large, and where they leave: enable it"}
+	case refused != "":
+		return engine.Ability{Reason: refused}
 	}
 	return engine.Ability{Can: true, Reason: "the switch lists the ACL action " + fieldRedirect}
 }
@@ -110,7 +140,7 @@ func (c capability) depths(queues map[string]string, streams bool) engine.Abilit
 // hash reports whether orchagent hashes the destination queue pair.
 func (c capability) hash() engine.Ability {
 	switch {
-	case c.destQP && c.ecmpHash:
+	case c.destQP && len(c.lists()) > 0:
 		return engine.Ability{Can: true, Reason: "orchagent lists the hash field " + fieldDestQP}
 	case c.destQP:
 		return engine.Ability{Reason: setECMPHash}

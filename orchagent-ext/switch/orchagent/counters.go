@@ -69,7 +69,7 @@ type Counters struct {
 
 // Counters returns a reader for the ports of the last SetPorts.
 func (d *Driver) Counters() *Counters {
-	return &Counters{db: d.counters, names: slices.Clone(d.ports)}
+	return &Counters{db: d.db.counters, names: slices.Clone(d.ports)}
 }
 
 // Port returns a port's counters, at most as old as half a second.

@@ -57,7 +57,7 @@ func (d *Driver) Classes(ports []string) (map[string]*engine.Classes, error) {
 	for _, p := range slices.Concat(ports, []string{everyPort}) {
 		wanted = append(wanted, rows.Row{Table: tablePortQoS, Key: p})
 	}
-	found, err := get(d.config, wanted...)
+	found, err := get(d.db.config, wanted...)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (d *Driver) Classes(ports []string) (map[string]*engine.Classes, error) {
 		}
 		named = append(named, rows.Row{Table: tableDSCP, Key: mapName(dscp)}, rows.Row{Table: tableToQueue, Key: mapName(found[i][fieldToQueue])})
 	}
-	maps, err := get(d.config, named...)
+	maps, err := get(d.db.config, named...)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ type Depths struct {
 
 // Depths returns a reader of depths, for a goroutine of its own.
 func (d *Driver) Depths() *Depths {
-	return &Depths{config: d.config, state: d.state, counters: d.counters, stream: d.stream}
+	return &Depths{config: d.db.config, state: d.db.state, counters: d.db.counters, stream: d.stream}
 }
 
 // Read reads queues by their objects, in their order; nil once ctx is done.

@@ -124,7 +124,13 @@ func TestRowsOfTheGroupComeBack(t *testing.T) {
 	p.syncd.Flush()
 	p.drifts(policy)
 	p.until("the same rows are there", func() bool { return slices.Equal(p.syncd.Rows(), was) })
-	p.syncd.Restart()
+	list := make(chan struct{})
+	p.syncd.Restart(list)
+	p.until("it is seen that orchagent lists no queue", func() bool {
+		changed, err := p.engine.CheckDrift()
+		return err == nil && changed && p.reconcile(p.engine, policy).Method(engine.NeedThreshold) == engine.None
+	})
+	close(list)
 	p.until("the rows are those of other objects", func() bool {
 		if changed, err := p.engine.CheckDrift(); err == nil && changed {
 			p.reconcile(p.engine, policy)
@@ -173,7 +179,7 @@ func TestQueuesAreNamedAgainAtOnce(t *testing.T) {
 // takes rows again.
 func TestQueuesAreNamedWhileSyncdTakesNothing(t *testing.T) {
 	p := newPolled(t)
-	p.driver.patience, p.driver.pause = 50*time.Millisecond, time.Millisecond
+	p.driver.said.patience, p.driver.said.pause = 50*time.Millisecond, time.Millisecond
 	policy := polls(10*time.Millisecond, "Ethernet0:1")
 	p.reconcile(p.engine, policy)
 	p.group(1, 10*time.Millisecond)

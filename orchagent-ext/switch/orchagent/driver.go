@@ -32,20 +32,17 @@ const (
 
 // Driver writes rows that orchagent and syncd take. It implements [engine.Shared].
 type Driver struct {
-	config, appl, state, counters, flex *sonicdb.DB
-	log                                 *slog.Logger
-	patience, pause                     time.Duration
-	ending                              <-chan struct{} // closed: orchagent is waited for no more
+	db   *store
+	said answers
+	log  *slog.Logger
+	warm warm
 
+	settings settings
 	memory   memory
 	ports    []string          // that there are
 	channels map[string]string // PortChannel by member
 	able     capability
-	answered capability         // by which orchagent refused what it refused
-	refused  map[string]refusal // by row, what orchagent did not take
-	silent   bool               // orchagent does not answer for ACLs: a release older than that
-	notes    map[string]string  // by row, what the operator should know
-	leaving  map[string]bool    // rows that were removed, and maybe not yet by orchagent
+	answered capability // by which orchagent refused what it refused
 	queueIDs queueIDs
 	stream   *stream // of High Frequency Telemetry; nil: the kernel has none
 }
@@ -83,34 +80,23 @@ func New(ctx context.Context, d *sonicdb.Databases, o Options) (*Driver, error) 
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	drv := &Driver{
-		log: log, patience: Patience, pause: firstPause, ending: ctx.Done(),
-		refused: map[string]refusal{}, notes: map[string]string{}, leaving: map[string]bool{},
+	db, err := openStore(d, log)
+	if err != nil {
+		return nil, err
 	}
-	drv.memory.file = o.Memory
+	drv := &Driver{
+		db: db, log: log, warm: warm{state: db.state}, memory: memory{o.Memory},
+		said: answers{db: db, log: log, patience: Patience, pause: firstPause, ending: ctx.Done(), refused: map[string]refusal{}, notes: map[string]string{}, leaving: map[string]leave{}, meets: map[string]engine.Need{}},
+	}
 	if o.Stream != nil || hft.Available() {
 		drv.stream = &stream{}
 		drv.stream.Open = o.Stream
-	}
-	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &drv.config, "APPL_DB": &drv.appl, "STATE_DB": &drv.state, "COUNTERS_DB": &drv.counters, "FLEX_COUNTER_DB": &drv.flex} {
-		var err error
-		if *db, err = sonicdb.Open(d, name, log); err != nil {
-			return nil, errors.Join(err, drv.Close())
-		}
 	}
 	return drv, nil
 }
 
 // Close closes the connections. The rows stay.
-func (d *Driver) Close() error {
-	var errs []error
-	for _, db := range []*sonicdb.DB{d.config, d.appl, d.state, d.counters, d.flex} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
+func (d *Driver) Close() error { return d.db.close() }
 
 // SetPorts learns which ports there are, and which PortChannels they are in.
 func (d *Driver) SetPorts(ports []engine.Port) error {
@@ -152,39 +138,49 @@ func getOne(db *sonicdb.DB, r rows.Row) (map[string]string, error) {
 
 // Probe implements [engine.Driver].
 func (d *Driver) Probe() (engine.Abilities, engine.Features, error) {
-	state, err := get(d.state, rowSwitch, rowACL)
+	state, err := get(d.db.state, rowSwitch, rowACL)
 	if err != nil {
 		return nil, engine.Features{}, err
 	}
 	if state[0] == nil {
 		return nil, engine.Features{}, errors.New("orchagent has not written SWITCH_CAPABILITY|switch to STATE_DB: it does not run yet")
 	}
-	config, err := get(d.config, rowHash, rowSFlow)
+	hash, sflow, err := d.settings.read(d.db.config, time.Now())
 	if err != nil {
 		return nil, engine.Features{}, err
 	}
-	d.able = capabilityOf(state[0], state[1], config[0], config[1])
+	d.able = capabilityOf(state[0], state[1], hash, sflow)
 	if d.able != d.answered {
 		d.answered = d.able
-		clear(d.refused)
+		clear(d.said.refused)
 	}
 	session := rows.Row{Table: tableMirror, Key: nameSession}
-	a := d.able.abilities(d.refusedNow(session.Name()))
+	a := d.able.abilities(d.said.refusedNow(session.Name()), d.said.refusedMethod(engine.NeedPlacement))
 	queues, err := d.queueObjects()
 	a.Set(engine.NeedThreshold, engine.Sampled, d.able.depths(queues, d.streams()))
 	return a, engine.Features{MinSampling: minSampling}, err
 }
 
 // refusedNow returns the reason for which a row waits before another try, or "".
-func (d *Driver) refusedNow(name string) string {
+func (d *answers) refusedNow(name string) string {
 	if no := d.refused[name]; time.Now().Before(no.until) {
 		return no.why
 	}
 	return ""
 }
 
+// refusedMethod returns the reason for which a row waits that makes the method of a need, or "".
+func (d *answers) refusedMethod(need engine.Need) string {
+	for _, name := range slices.Sorted(maps.Keys(d.refused)) {
+		if why := d.refusedNow(name); why != "" && d.meets[name] == need {
+			return why
+		}
+	}
+	return ""
+}
+
 // refuse records that orchagent refused a row.
-func (d *Driver) refuse(r rows.Row, why error) {
+func (d *answers) refuse(r rows.Row, why error) {
 	pause := d.pause
 	if was, again := d.refused[r.Name()]; again && maps.Equal(was.fields, r.Fields) {
 		pause = min(2*was.pause, longestPause)
@@ -223,9 +219,10 @@ func (d *Driver) Count(*engine.Record) (packets, octets uint64, err error) {
 // Warnings returns the faults of rows in force, for the operator.
 func (d *Driver) Warnings() []string {
 	var all []string
-	for _, key := range slices.Sorted(maps.Keys(d.notes)) {
-		all = append(all, key+": "+d.notes[key])
+	for _, key := range slices.Sorted(maps.Keys(d.said.notes)) {
+		all = append(all, key+": "+d.said.notes[key])
 	}
+	all = append(all, d.said.lingering(time.Now())...)
 	if d.stream != nil {
 		if err := d.stream.Err(); err != nil {
 			all = append(all, "High Frequency Telemetry cannot be read: "+err.Error())

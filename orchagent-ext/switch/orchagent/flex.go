@@ -93,7 +93,7 @@ func (d *Driver) Set(_ *engine.Record, o *engine.Object, attr string, existing m
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
-	return d.flex.Enqueue(ctx, changes...)
+	return d.db.flex.Enqueue(ctx, changes...)
 }
 
 // unlisted returns why a row of a queue cannot be written; nil: it can.
@@ -129,7 +129,7 @@ func (d *Driver) listed(r rows.Row) (bool, error) {
 }
 
 // removeQueues removes the rows of queues that are left, of objects that have gone.
-func (d *Driver) removeQueues() error {
+func (d *store) removeQueues() error {
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
 	named, err := d.flex.EnqueuedKeys(ctx, tableFlex, nameGroup+":")
@@ -153,7 +153,7 @@ type queueIDs struct {
 // the driver's.
 func (d *Driver) queueObjects() (map[string]string, error) {
 	if now := time.Now(); now.Sub(d.queueIDs.at) > queueIDsCached {
-		all, err := getOne(d.counters, rows.Row{Table: mapQueues})
+		all, err := getOne(d.db.counters, rows.Row{Table: mapQueues})
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +167,7 @@ const queueIDsCached = 500 * time.Millisecond
 
 // flexLeft returns the rows of the group that an earlier process left, as objects: those that
 // are as Sluice writes them.
-func (d *Driver) flexLeft() (all []engine.Object, err error) {
+func (d *store) flexLeft() (all []engine.Object, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
 	there, err := d.flex.Enqueued(ctx, groupRow(0))

@@ -10,76 +10,92 @@ import (
 	"sluice/orchagent-ext/switch/engine"
 )
 
-// memory is a file of the hash fields that Sluice has added to the operator's list. A row
-// of Sluice is known by its name, but a field is anonymous, and a reboot empties the
+// memory is a file of the hash fields that Sluice has added to the operator's lists, and of the lists
+// that it has made. A row of Sluice is known by its name, but a field is anonymous, and a reboot empties the
 // ledger, while `config save` may have kept the field. The zero memory is without a file,
 // and forgets.
 type memory struct{ file string }
 
-// added returns the fields.
-func (m memory) added() ([]string, error) {
+// madeLists is the key of the lists that Sluice has made, beside those of fields by their lists.
+const madeLists = "made"
+
+// read returns the fields by list; nil: there are none.
+func (m memory) read() (all map[string][]string, err error) {
 	if m.file == "" {
 		return nil, nil
 	}
-	var all map[string][]string
-	if err := files.ReadState(m.file, &all); err != nil {
-		return nil, err
-	}
-	return all[fieldECMPHash], nil
+	err = files.ReadState(m.file, &all)
+	return all, err
 }
 
-// note writes whether Sluice owns a field. After an error the file is as before.
-func (m memory) note(field string, ours bool) error {
+// note writes whether Sluice owns a field of a list, and whether it has made the list. After an error the
+// file is as before.
+func (m memory) note(list, field string, owns, made bool) error {
 	if m.file == "" {
 		return nil
 	}
-	fields, err := m.added()
-	if err != nil {
-		fields = nil // what cannot be read tells nothing
+	was, err := m.read()
+	all := map[string][]string{} // what cannot be read tells nothing
+	for key, fields := range was {
+		if err == nil {
+			all[key] = slices.Clone(fields)
+		}
 	}
-	if slices.Contains(fields, field) == ours && err == nil {
-		return nil
+	set := func(key, value string, on bool) {
+		all[key] = slices.DeleteFunc(all[key], func(v string) bool { return v == value })
+		if on {
+			all[key] = append(all[key], value)
+		}
+		if len(all[key]) == 0 {
+			delete(all, key)
+		}
 	}
-	fields = slices.DeleteFunc(fields, func(f string) bool { return f == field })
-	if ours {
-		fields = append(fields, field)
+	set(list, field, owns)
+	if made {
+		set(madeLists, list, owns)
 	}
-	if len(fields) == 0 {
+	if len(all) == 0 {
 		return files.RemoveState(m.file)
 	}
-	return files.WriteState(m.file, map[string][]string{fieldECMPHash: fields}, nil)
+	return files.WriteState(m.file, all, nil)
 }
 
 // remember notes whether Sluice owns the field of a record.
-func (d *Driver) remember(r *engine.Record, ours bool) {
-	if err := d.memory.note(r.Attr(fieldECMPHash), ours); err != nil {
-		d.notes[r.Key] = fmt.Sprintf("Sluice will not know after a reboot that it added it: %v", err)
+func (d *Driver) remember(r *engine.Record, owns bool) {
+	list, field := hashOf(&r.Object)
+	if err := d.memory.note(list, field, owns, r.Previous == made); err != nil {
+		d.said.notes[r.Key] = fmt.Sprintf("Sluice will not know after a reboot that it added it: %v", err)
 	}
 }
 
-// strayFields adds the records of fields that Sluice has added, and that are still in the
-// list, to existing. Fields that the list lacks were lost with the reboot: Sluice gives
+// strayFields adds the records of fields that Sluice has added, and that are still in their
+// lists, to existing. Fields that a list lacks were lost with the reboot: Sluice gives
 // up their ownership.
 func (d *Driver) strayFields(existing map[string]*engine.Record) (n int, err error) {
-	fields, err := d.memory.added()
+	added, err := d.memory.read()
 	if err != nil {
 		d.log.Warn("hash fields that an earlier process added count as the operator's", "error", err)
 		return 0, nil
 	}
-	hash, err := getOne(d.config, rowHash)
+	hash, err := getOne(d.db.config, rowHash)
 	if err != nil {
 		return 0, err
 	}
-	for _, field := range fields {
-		o := hashObject(field, true)
-		r := &engine.Record{Object: o, ID: engine.ID(o.Key)}
-		switch {
-		case existing[o.Key] != nil:
-		case slices.Contains(listOf(hash, fieldECMPHash), field):
-			existing[o.Key] = r
-			n++
-		default:
-			d.remember(r, false)
+	for _, list := range hashLists {
+		for _, field := range added[list] {
+			o := hashObject(list, field, true)
+			r := &engine.Record{Object: o, ID: engine.ID(o.Key)}
+			if slices.Contains(added[madeLists], list) && field == added[list][0] {
+				r.Previous = made
+			}
+			switch {
+			case existing[o.Key] != nil:
+			case slices.Contains(listOf(hash, list), field):
+				existing[o.Key] = r
+				n++
+			default:
+				d.remember(r, false)
+			}
 		}
 	}
 	return n, nil

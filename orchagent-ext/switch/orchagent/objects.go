@@ -34,13 +34,8 @@ const (
 // objects returns the objects of a policy, each after those that it refers to.
 func objects(p engine.Policy, by engine.Choices, c capability, channels map[string]string) []engine.Object {
 	var all []engine.Object
-	if p.Label != nil && p.ManageHash && c.ecmpHash {
-		if by.Method(engine.NeedFlowLabel) == engine.Hash {
-			all = append(all, hashObject(fieldDestQP, false))
-		}
-		if c.flowLabel {
-			all = append(all, hashObject(fieldFlowLabel, true))
-		}
+	if p.Label != nil && p.ManageHash {
+		all = append(all, hashObjects(by.Method(engine.NeedFlowLabel) == engine.Hash, c)...)
 	}
 	if by.Method(engine.NeedPlacement) == engine.Redirect {
 		all = append(all, redirectObjects(p.Placement, channels)...)
@@ -189,11 +184,25 @@ func rowOf(o *engine.Object) rows.Row {
 	return r
 }
 
-// hashObject is a field of ecmp_hash.
-func hashObject(field string, optional bool) engine.Object {
+// hashObjects are the fields of the lists that the switch has for RoCEv2 packets: those of their packet types,
+// and the list of all packets for a type without one.
+func hashObjects(queuePair bool, c capability) (all []engine.Object) {
+	for _, list := range c.lists() {
+		if queuePair {
+			all = append(all, hashObject(list, fieldDestQP, false))
+		}
+		if c.flowLabel && list != fieldHash4 {
+			all = append(all, hashObject(list, fieldFlowLabel, true))
+		}
+	}
+	return all
+}
+
+// hashObject is a field of a list of SWITCH_HASH|GLOBAL.
+func hashObject(list, field string, optional bool) engine.Object {
 	return engine.Object{
-		Key: rowHash.Name() + separator + fieldECMPHash + separator + field, Type: engine.TypeHashField,
-		Attrs: []engine.Attr{{Name: fieldECMPHash, Value: field}}, Optional: optional,
+		Key: rowHash.Name() + separator + list + separator + field, Type: engine.TypeHashField,
+		Attrs: []engine.Attr{{Name: list, Value: field}}, Optional: optional,
 	}
 }
 

@@ -50,7 +50,7 @@ func TestWhatEachReleaseCan(t *testing.T) {
 		{"proposed", hashSet, nil, engine.Hash, "compute: SONiC has no ACL action that writes a flow label", engine.Mirror, ""},
 		{"proposed", nil, nil, engine.None, "orchagent cannot go back to it", engine.Mirror, ""},
 	} {
-		by := engine.Choose(able(orchagenttest.ByName(tt.release), tt.hash, tt.sflow).abilities(""), labels(), engine.Features{})
+		by := engine.Choose(able(orchagenttest.ByName(tt.release), tt.hash, tt.sflow).abilities("", ""), labels(), engine.Features{})
 		label, sampling := by[engine.NeedFlowLabel], by[engine.NeedExport]
 		if label.Method != tt.method || !strings.Contains(label.Reason, tt.reason) || sampling.Method != tt.sampling || !strings.Contains(sampling.Reason, tt.noSample) {
 			t.Errorf("%s: %+v, %+v", tt.release, label, sampling)
@@ -60,7 +60,7 @@ func TestWhatEachReleaseCan(t *testing.T) {
 		}
 	}
 	c := able(orchagenttest.ByName("master"), nil, nil)
-	if is := c.abilities("orchagent did not take it").Choose(engine.NeedExport); is.Method != engine.None || !strings.Contains(is.Reason, "did not take it") {
+	if is := c.abilities("orchagent did not take it", "").Choose(engine.NeedExport); is.Method != engine.None || !strings.Contains(is.Reason, "did not take it") {
 		t.Errorf("%+v", is)
 	}
 	if c := capabilityOf(map[string]string{"HASH|NATIVE_HASH_FIELD_LIST": "N/A", "ECMP_HASH_CAPABLE": "true"}, nil, hashSet, nil); c.destQP || c.flowLabel {

@@ -25,7 +25,15 @@ import (
 // decide over has no rule of Sluice.
 type operatorRules struct {
 	tables map[string][]operatorRule // by table, the highest priority first
-	waits  string                    // a rule that the switch has no room for; "": none
+	waits  []string                  // rules that the switch has no room for
+}
+
+// count is how many there are.
+func (o *operatorRules) count() (n int) {
+	for _, rules := range o.tables {
+		n += len(rules)
+	}
+	return n
 }
 
 // errOperators: a rule of the operator may decide over the packets of a flow.
@@ -83,7 +91,7 @@ func (s *Rules) readOperatorRules() (r operatorRules, err error) {
 	said, err := get(s.state, status...)
 	for i, fields := range said {
 		if strings.ToLower(fields["status"]) == noRoomYet {
-			r.waits = operators[tableRule] + separator + status[i].Key
+			r.waits = append(r.waits, operators[tableRule]+separator+status[i].Key)
 		}
 	}
 	return r, err
@@ -101,9 +109,6 @@ func seesPackets(fields map[string]string, points []string) bool {
 
 // against returns why a flow has no rule of Sluice; nil: it may have one.
 func (o *operatorRules) against(r *engine.Redirection) error {
-	if o.waits != "" {
-		return fmt.Errorf("%w: %s of the operator waits for room", engine.ErrRefused, o.waits)
-	}
 	for _, rules := range o.tables {
 		for i := range rules {
 			is := rules[i].matches(r)

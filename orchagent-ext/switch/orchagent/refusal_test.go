@@ -49,9 +49,9 @@ func TestWhatWasInTheWayGoes(t *testing.T) {
 			p := newPlace(t).start("proposed")
 			tt.block(p)
 			d := p.driver()
-			d.pause = time.Hour
+			d.said.pause = time.Hour
 			if strings.Contains(tt.name, "session") {
-				d.patience = 5 * time.Second // this is waited for; what is answered comes earlier, however busy the machine
+				d.said.patience = 5 * time.Second // this is waited for; what is answered comes earlier, however busy the machine
 			}
 			e := p.engine(d)
 			if o := p.reconcile(e, exports(4096, "Ethernet0")); len(o.Problems) != 1 {
@@ -71,10 +71,10 @@ func TestWhatWasInTheWayGoes(t *testing.T) {
 			p.until("orchagent has seen all so far", func() bool { return p.orchagent.Fields("ACL_TABLE", "OTHER") != nil })
 			p.remove("ACL_TABLE", "OTHER")
 			tt.free(p)
-			d.patience = patience
-			for key, no := range d.refused { // the pause is over
+			d.said.patience = patience
+			for key, no := range d.said.refused { // the pause is over
 				no.until = time.Now()
-				d.refused[key] = no
+				d.said.refused[key] = no
 			}
 			p.until("what was refused is tried again", func() bool {
 				changed, err := e.CheckDrift()
@@ -89,8 +89,8 @@ func TestWhatWasInTheWayGoes(t *testing.T) {
 			if changed, err := e.CheckDrift(); changed || err != nil {
 				t.Errorf("still: %v, %v", changed, err)
 			}
-			if len(d.refused) > 0 {
-				t.Errorf("still refused: %v", d.refused)
+			if len(d.said.refused) > 0 {
+				t.Errorf("still refused: %v", d.said.refused)
 			}
 		})
 	}
@@ -98,19 +98,19 @@ func TestWhatWasInTheWayGoes(t *testing.T) {
 
 // TestPausesGrow: what orchagent refuses again and again is tried ever more rarely.
 func TestPausesGrow(t *testing.T) {
-	d := &Driver{pause: firstPause, refused: map[string]refusal{}}
+	d := &Driver{said: answers{pause: firstPause, refused: map[string]refusal{}}}
 	row := rows.Row{Table: "ACL_TABLE", Key: "SLUICE_ROCE", Fields: map[string]string{"type": "a"}}
 	var got []time.Duration
 	for range 8 {
-		d.refuse(row, errors.New("no room"))
-		got = append(got, d.refused[row.Name()].pause)
+		d.said.refuse(row, errors.New("no room"))
+		got = append(got, d.said.refused[row.Name()].pause)
 	}
-	if d.refusedNow(row.Name()) != "no room" {
+	if d.said.refusedNow(row.Name()) != "no room" {
 		t.Error("tried at once")
 	}
 	row.Fields = map[string]string{"type": "b"} // another row: a new begin
-	d.refuse(row, errors.New("no room"))
-	got = append(got, d.refused[row.Name()].pause)
+	d.said.refuse(row, errors.New("no room"))
+	got = append(got, d.said.refused[row.Name()].pause)
 	m := time.Minute
 	if diff := cmp.Diff([]time.Duration{m, 2 * m, 4 * m, 8 * m, 16 * m, 32 * m, 60 * m, 60 * m, m}, got); diff != "" {
 		t.Error(diff)
@@ -128,7 +128,7 @@ func TestEndsWhileItWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close() })
-	d.patience = time.Hour
+	d.said.patience = time.Hour
 	e := p.engine(d)
 	done := make(chan error, 1)
 	go func() {
@@ -163,7 +163,7 @@ type overtaken struct {
 
 func (d *overtaken) Create(o *engine.Object, existing map[string]*engine.Record) (*engine.Record, error) {
 	d.p.put("MIRROR_SESSION_TABLE", nameSession, map[string]string{"status": "active"})
-	d.leaving[o.Key] = true
+	d.said.leaving[o.Key] = leave{row: rowOf(o), at: time.Now()}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/switch/engine"
@@ -19,17 +20,17 @@ func (d *Driver) Foresee(o *engine.Object) (*engine.Record, error) {
 		return r, d.foreseeHash(r)
 	}
 	row := rowOf(o)
-	if why := d.refusedNow(o.Key); why != "" && maps.Equal(d.refused[o.Key].fields, row.Fields) {
+	if why := d.said.refusedNow(o.Key); why != "" && maps.Equal(d.said.refused[o.Key].fields, row.Fields) {
 		return nil, fmt.Errorf("%w: %s", engine.ErrRefused, why)
 	}
 	if err := d.unlisted(row); err != nil {
 		return nil, err
 	}
-	inTheWay, err := d.operatorsRow(row)
+	inTheWay, err := d.db.operatorsRow(row)
 	if err != nil {
 		return nil, err
 	}
-	there, err := d.read(row)
+	there, err := d.db.read(row)
 	if err != nil {
 		return nil, err
 	}
@@ -44,14 +45,18 @@ func (d *Driver) Foresee(o *engine.Object) (*engine.Record, error) {
 
 // Create implements [engine.Driver].
 func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.Record, error) {
+	if err := d.warm.wait(time.Now()); err != nil {
+		return nil, err
+	}
 	row := rowOf(o)
-	if d.leaving[o.Key] || row.Table == tableGroup {
-		if gone := d.awaitGone(row); !gone && row.Table == tableGroup { // it would take the removals after the group
-			err := fmt.Errorf("syncd did not take within %v that queues are removed from %s", d.patience, row.Name())
-			d.refuse(row, err)
+	if _, leaves := d.said.leaving[o.Key]; leaves || row.Table == tableGroup {
+		if gone := d.said.awaitGone(row); !gone && row.Table == tableGroup { // it would take the removals after the group
+			err := fmt.Errorf("syncd did not take within %v that queues are removed from %s", d.said.patience, row.Name())
+			d.said.refuse(row, err)
 			return nil, fmt.Errorf("%w: %w", engine.ErrRefused, err)
 		}
 	}
+	d.said.meets[o.Key] = o.Meets
 	r, err := d.Foresee(o)
 	if err != nil {
 		return nil, err
@@ -59,20 +64,20 @@ func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.
 	if o.Type == engine.TypeHashField {
 		return r, d.addHash(r)
 	}
-	was, err := d.read(row)
+	was, err := d.db.read(row)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.write(sonicdb.Change{Row: row}, was); errors.Is(err, sonicdb.ErrChanged) {
+	if err := d.db.write(sonicdb.Change{Row: row}, was); errors.Is(err, sonicdb.ErrChanged) {
 		// Sluice owns no row there
 		return nil, fmt.Errorf("%w: another process writes %s", engine.ErrRefused, o.Key)
 	} else if err != nil {
 		return nil, err
 	}
-	if err := d.confirm(row); errors.Is(err, errEnding) {
+	if err := d.said.confirm(row); errors.Is(err, errEnding) {
 		return nil, err // the row stays, for the next process to judge
 	} else if err != nil {
-		d.refuse(row, err)
+		d.said.refuse(row, err)
 		err = fmt.Errorf("%w: %w", engine.ErrRefused, err)
 		if gone := d.Remove(r); gone != nil && !errors.Is(gone, engine.ErrGone) {
 			// tried again, and removed first
@@ -80,7 +85,7 @@ func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.
 		}
 		return nil, err
 	}
-	delete(d.refused, o.Key)
+	delete(d.said.refused, o.Key)
 	return r, nil
 }
 
@@ -89,34 +94,39 @@ func (d *Driver) Remove(r *engine.Record) error {
 	if r.Type == engine.TypeHashField {
 		return d.removeHash(r)
 	}
+	if err := d.warm.wait(time.Now()); err != nil {
+		return err
+	}
 	row := rowOf(&r.Object)
-	there, err := d.read(row)
+	there, err := d.db.read(row)
 	if err != nil {
 		return err
 	}
-	delete(d.notes, r.Key)
+	delete(d.said.notes, r.Key)
 	if there == nil {
 		return engine.ErrGone
 	}
 	if row.Table == tableACL { // a row of a rule would be taken when the table comes again
-		if err := d.removeRules(row.Key); err != nil {
+		if err := d.db.removeRules(row.Key); err != nil {
 			return err
 		}
 	}
 	if row.Table == tableGroup {
-		if err := d.removeQueues(); err != nil {
+		if err := d.db.removeQueues(); err != nil {
 			return err
 		}
 	}
-	if err := d.write(sonicdb.Change{Row: row, Deleted: true}, there); err != nil {
+	if err := d.db.write(sonicdb.Change{Row: row, Deleted: true}, there); err != nil {
 		return err
 	}
-	d.leaving[r.Key] = !inOrder(row.Table)
+	if !inOrder(row.Table) {
+		d.said.leaving[r.Key] = leave{row: row, at: time.Now()}
+	}
 	return nil
 }
 
 // removeRules removes the rows of an ACL table's rules.
-func (d *Driver) removeRules(table string) error {
+func (d *store) removeRules(table string) error {
 	named, err := namesOf(d.appl, tableRule, table+":")
 	if err != nil || len(named) == 0 {
 		return err
@@ -138,9 +148,9 @@ func (d *Driver) Exists(r *engine.Record) (bool, error) {
 		return false, nil // of another driver
 	}
 	row := rowOf(&r.Object)
-	there, err := d.read(row)
+	there, err := d.db.read(row)
 	if err != nil || there == nil {
-		delete(d.notes, r.Key)
+		delete(d.said.notes, r.Key)
 		return false, err
 	}
 	if listed, err := d.listed(row); !listed || err != nil {
@@ -153,5 +163,13 @@ func (d *Driver) Exists(r *engine.Record) (bool, error) {
 		}
 		r.Attrs = attrs(there, needs)
 	}
-	return true, d.check(row)
+	full, err := d.said.check(row)
+	if err != nil || !full {
+		return true, err
+	}
+	d.said.refuse(row, errNoRoom(row))
+	if err := d.Remove(r); err != nil && !errors.Is(err, engine.ErrGone) {
+		return true, err
+	}
+	return false, nil
 }

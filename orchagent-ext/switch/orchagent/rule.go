@@ -51,9 +51,8 @@ func parseTable(name string) (vrf, kind string, ok bool) {
 }
 
 const (
-	tableNeighbor = "NEIGH_TABLE" // of APPL_DB: INTERFACE:ADDRESS
-	protocolUDP   = "17"
-	rulePriority  = 9000 // of the first of two rules of a flow; the second has the next
+	protocolUDP  = "17"
+	rulePriority = 9000 // of the first of two rules of a flow; the second has the next
 )
 
 // slotNames end the names of the two rules that a flow may have.
@@ -76,6 +75,8 @@ type ruleRow struct {
 	to    engine.NextHop
 	is    ruleState
 	since time.Time // that it is awaited, or was written
+
+	silent time.Time // since when orchagent has taken it, and says nothing of it; zero: it does
 }
 
 // ruled is a flow with its rows.
@@ -99,7 +100,7 @@ func (f *ruled) next(to *engine.NextHop, s step) (changes []sonicdb.Change) {
 		case awaited:
 			*r = ruleRow{}
 		case sent, inForce, refusedRow:
-			r.is, r.since = leaving, s.now
+			*r = ruleRow{to: r.to, is: leaving, since: s.now}
 			changes = append(changes, sonicdb.Change{Row: f.row(slot), Deleted: true})
 		}
 	}
@@ -123,7 +124,7 @@ func (f *ruled) next(to *engine.NextHop, s step) (changes []sonicdb.Change) {
 		slot = 1
 	}
 	if have.is == awaited && s.ready {
-		have.is, have.since = sent, s.now
+		*have = ruleRow{to: have.to, is: sent, since: s.now}
 		changes = append(changes, sonicdb.Change{Row: f.row(slot)})
 	}
 	if other := &f.slots[1-slot]; have.is == inForce || other.is == awaited || other.is == sent {
@@ -162,6 +163,26 @@ func (f *ruled) find(to engine.NextHop, states ...ruleState) *ruleRow {
 // settled reports whether there is nothing to wait for.
 func (f *ruled) settled(to *engine.NextHop) bool {
 	return to == nil && f.empty() || to != nil && f.find(*to, inForce) != nil && (f.slots[0].is == absent || f.slots[1].is == absent)
+}
+
+// works reports whether orchagent has yet to take or to remove a row.
+func (f *ruled) works() bool {
+	for slot := range f.slots {
+		if is := f.slots[slot].is; is == sent || is == leaving || is == refusedRow {
+			return true
+		}
+	}
+	return false
+}
+
+// written reports whether a rule is in force, or orchagent has yet to take it.
+func (f *ruled) written() bool {
+	for slot := range f.slots {
+		if is := f.slots[slot].is; is == sent || is == inForce {
+			return true
+		}
+	}
+	return false
 }
 
 // empty reports whether a flow has no row: it goes by hash.

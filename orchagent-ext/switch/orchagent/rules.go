@@ -23,13 +23,17 @@ type Rules struct {
 	config, appl, state *sonicdb.DB
 	patience            time.Duration // for orchagent to take a row
 	now                 func() time.Time
+	warm                warm
 
 	flows   map[string]*ruled // by [engine.Redirection.Key]
 	checked time.Time         // when rows in force were compared with what orchagent has
 	single  bool              // the switch refuses a second rule that matches the same packets
 
 	operators operatorRules
-	readAt    time.Time // when these were read
+	readAt    time.Time // when these were read, and the room
+	yields    yields
+	room      room
+	crm       crm
 }
 
 // checkRules is how often rows in force are compared with what orchagent has, since swss flushes
@@ -38,7 +42,34 @@ const checkRules = time.Second
 
 // Rules returns the rules, of which none is known before [Rules.Adopt].
 func (d *Driver) Rules() *Rules {
-	return &Rules{config: d.config, appl: d.appl, state: d.state, patience: d.patience, now: time.Now, flows: map[string]*ruled{}}
+	return &Rules{
+		config: d.db.config, appl: d.db.appl, state: d.db.state, patience: d.said.patience, now: time.Now, flows: map[string]*ruled{},
+		warm: warm{state: d.db.state}, yields: yields{}, room: room{reserve: DefaultReserve}, crm: crm{counters: d.db.counters, asic: d.db.asic, tables: map[string]string{}},
+	}
+}
+
+// SetReserve sets how many entries of ACL tables stay free for the operator's rules.
+func (s *Rules) SetReserve(n int) { s.room.reserve = n }
+
+// Room returns how many more rules the switch takes, by CRM and by what found no room. known is false
+// before the first reading.
+func (s *Rules) Room() (more int, known bool) {
+	more, known = s.room.budget(s.count(), s.operators.count(), s.now())
+	return max(0, more), known
+}
+
+// Warnings returns what the operator is to do about rules that wait for room.
+func (s *Rules) Warnings() []string { return s.yields.warnings(s.now()) }
+
+// count is how many flows have a rule on the switch, or on its way. One that moves has two for a
+// moment, the second one in the reserve.
+func (s *Rules) count() (n int) {
+	for _, f := range s.flows {
+		if f.written() {
+			n++
+		}
+	}
+	return n
 }
 
 // Adopt reads the rules that an earlier process left, and returns one for each flow. Of two
@@ -95,15 +126,21 @@ func (s *Rules) flow(r *engine.Redirection) *ruled {
 
 // Redirect brings the rules towards those that are given, and returns why orchagent refused
 // some, by their keys. A flow that goes to another next hop has two rules until the new one is
-// in force.
+// in force. While orchagent restores its state after a warm restart nothing is written.
 func (s *Rules) Redirect(all []engine.Redirection) (refused map[string]error, err error) {
-	refused = map[string]error{}
-	if now := s.now(); len(all) > 0 && now.Sub(s.readAt) >= checkRules {
-		if s.operators, err = s.readOperatorRules(); err != nil {
-			return nil, fmt.Errorf("read the operator's ACL rules: %w", err)
+	if len(all)+len(s.flows)+len(s.yields) == 0 {
+		return nil, nil
+	}
+	if restores, err := s.warm.look(s.now()); err != nil || restores {
+		return nil, errors.Join(err, waits(restores))
+	}
+	if now := s.now(); len(all)+len(s.yields) > 0 && now.Sub(s.readAt) >= checkRules {
+		if err := s.readRoom(); err != nil {
+			return nil, err
 		}
 		s.readAt = now
 	}
+	refused = map[string]error{}
 	want := map[string]*engine.NextHop{}
 	for i := range all {
 		key := all[i].Key()
@@ -117,9 +154,10 @@ func (s *Rules) Redirect(all []engine.Redirection) (refused map[string]error, er
 	if err := s.observe(want, refused); err != nil {
 		return nil, err
 	}
+	keys := slices.Sorted(maps.Keys(s.flows))
+	s.bound(keys, want, refused)
 	// Rules that go are handed over alone: orchagent takes rows that wait together in the order
 	// of their names, and packets to a dead link would be lost while it makes other rules.
-	keys := slices.Sorted(maps.Keys(s.flows))
 	if changes := s.removals(keys, want); len(changes) > 0 {
 		if err := s.produce(changes); err != nil {
 			return refused, err
@@ -131,31 +169,107 @@ func (s *Rules) Redirect(all []engine.Redirection) (refused map[string]error, er
 		return nil, err
 	}
 	var changes []sonicdb.Change
-	// A flow is settled where one rule is in force, and the other slot is free.
-	settled := true
+	works, settled := false, true
 	for _, key := range keys {
 		f := s.flows[key]
 		to := want[key]
 		if refused[key] != nil {
 			to = nil
 		}
-		changes = append(changes, f.next(to, step{now: s.now(), ready: ready[key], single: s.single})...)
-		if f.waitedSince(s.now()) > s.patience {
-			refused[key] = fmt.Errorf("orchagent has no neighbor %s by %s, or no ACL table of Sluice", to.Address, to.Port)
+		changes = append(changes, f.next(to, step{now: s.now(), ready: ready[key] == nil, single: s.single})...)
+		if why := ready[key]; why != nil && f.waitedSince(s.now()) > s.patience {
+			refused[key] = why
 			changes = append(changes, f.next(nil, step{now: s.now()})...)
 		}
-		settled = settled && f.settled(to)
+		works, settled = works || f.works(), settled && f.settled(to)
 		if f.empty() {
 			delete(s.flows, key)
 		}
 	}
-	if err := s.produce(changes); err != nil {
+	switch err := s.produce(changes); {
+	case err != nil:
 		return refused, err
-	}
-	if !settled {
+	case works:
 		return refused, engine.ErrPending
 	}
-	return refused, nil
+	return refused, waits(!settled)
+}
+
+// waits is the error of a call that waits for what the switch does not do; nil: it does not wait.
+func waits(is bool) error {
+	if is {
+		return engine.ErrWaits
+	}
+	return nil
+}
+
+// readRoom reads the operator's rules, and the entries that are free.
+func (s *Rules) readRoom() (err error) {
+	if s.operators, err = s.readOperatorRules(); err != nil {
+		return fmt.Errorf("read the operator's ACL rules: %w", err)
+	}
+	var made []rows.Row
+	for _, f := range s.flows {
+		for slot := range f.slots {
+			if f.slots[slot].is == inForce {
+				made = append(made, f.row(slot))
+			}
+		}
+	}
+	is, ok, err := s.crm.read(made)
+	if err != nil {
+		return fmt.Errorf("read the room of ACL tables: %w", err)
+	}
+	if ok {
+		s.room.read(is, s.operators.count())
+	}
+	if s.yields.take(s.operators.waits, s.now()) > 0 {
+		s.room.full(s.count(), s.operators.count(), len(s.operators.waits))
+		s.room.backOff(s.now())
+	}
+	return nil
+}
+
+// bound refuses the rules that exceed the room: new ones first, then those of the last keys.
+func (s *Rules) bound(keys []string, want map[string]*engine.NextHop, refused map[string]error) {
+	stay := 0 // rules that are on the switch, or on their way
+	for _, key := range keys {
+		if want[key] != nil && s.flows[key].written() {
+			stay++
+		}
+	}
+	more, known := s.room.budget(stay, s.operators.count(), s.now())
+	if !known {
+		return
+	}
+	refuse := func(key string, more *int, by int) {
+		delete(want, key)
+		*more += by
+		if refused[key] == nil {
+			refused[key] = s.noRoom()
+		}
+	}
+	for _, key := range keys {
+		if want[key] == nil || s.flows[key].written() {
+			continue
+		}
+		if more--; more < 0 {
+			refuse(key, &more, 1)
+		}
+	}
+	for _, key := range slices.Backward(keys) {
+		if want[key] != nil && more < 0 && s.flows[key].written() {
+			refuse(key, &more, 1)
+		}
+	}
+}
+
+// noRoom is the error of a rule that exceeds the room.
+func (s *Rules) noRoom() error {
+	if len(s.operators.waits) > 0 {
+		return fmt.Errorf("%w: %s of the operator waits for room", engine.ErrRefused, s.operators.waits[0])
+	}
+	return fmt.Errorf("%w: ACL tables have no room, less the %d entries of acl_reserve", engine.ErrRefused, s.room.reserve)
 }
 
 // removals are the rows of flows that are to go by hash.
@@ -229,7 +343,12 @@ func (s *Rules) observe(want map[string]*engine.NextHop, refused map[string]erro
 // judge notes what orchagent says of a row, "" for nothing. The error says why it refused it.
 func (s *Rules) judge(f *ruled, slot int, said string, written bool) error {
 	r, other := &f.slots[slot], &f.slots[1-slot]
-	waited := s.now().Sub(r.since)
+	if said != "" {
+		r.silent = time.Time{}
+	} else if r.silent.IsZero() {
+		r.silent = s.now()
+	}
+	silent := said == "" && s.now().Sub(r.silent) > s.patience
 	switch {
 	case r.is == leaving && said == "":
 		*r = ruleRow{}
@@ -239,6 +358,9 @@ func (s *Rules) judge(f *ruled, slot int, said string, written bool) error {
 	case !written: // another process has removed or changed it, or has emptied the database
 		*r = ruleRow{to: r.to, is: awaited, since: s.now()}
 	case said == active:
+		if r.is != inForce {
+			s.room.taken(s.now())
+		}
 		r.is = inForce
 	case (said == inactive || said == noRoomYet) && other.is == inForce && !s.single:
 		// the second of one match, or there is no room for two: the other one is rewritten
@@ -249,10 +371,11 @@ func (s *Rules) judge(f *ruled, slot int, said string, written bool) error {
 		return errors.New("orchagent took the rule and says it is inactive; its log says why")
 	case said == noRoomYet:
 		r.is = refusedRow
+		s.room.refuse(s.count(), s.operators.count(), s.now())
 		return fmt.Errorf("%w: the ACL table has no room", engine.ErrRefused)
-	case waited > s.patience && r.is == inForce: // orchagent has started again
+	case silent && r.is == inForce: // orchagent has started again, and lacks it
 		*r = ruleRow{to: r.to, is: awaited, since: s.now()}
-	case waited > s.patience:
+	case silent:
 		r.is = refusedRow
 		return fmt.Errorf("orchagent did not say within %v whether it took the rule", s.patience)
 	}
@@ -284,15 +407,15 @@ func (s *Rules) statuses(named []rows.Row) (map[string]string, error) {
 	return said, nil
 }
 
-// ready are the flows whose rules can be written: orchagent has the neighbor, and the table. A
-// rule without its neighbor is refused and never tried again (AclOrch).
-func (s *Rules) ready(want map[string]*engine.NextHop) (map[string]bool, error) {
+// ready returns why rules of flows cannot be written, by their keys: orchagent lacks the neighbor, or
+// the table. A rule without its neighbor is refused and never tried again (AclOrch).
+func (s *Rules) ready(want map[string]*engine.NextHop) (not map[string]error, err error) {
 	var keys []string
 	var neighbors, tables []rows.Row
 	for key, f := range s.flows {
 		if to := want[key]; to != nil && f.find(*to, inForce, sent) == nil {
 			keys = append(keys, key)
-			neighbors = append(neighbors, rows.Row{Table: tableNeighbor, Key: to.Port + ":" + to.Address.String()})
+			neighbors = append(neighbors, neighborRow(*to))
 			tables = append(tables, rows.Row{Table: statusTables[tableACL], Key: tableOf(f.flow.VRF, f.flow.Src.Is6())})
 		}
 	}
@@ -307,9 +430,14 @@ func (s *Rules) ready(want map[string]*engine.NextHop) (map[string]bool, error) 
 	if err != nil {
 		return nil, err
 	}
-	ready := map[string]bool{}
+	not = map[string]error{}
 	for i, key := range keys {
-		ready[key] = found[i] != nil && strings.ToLower(states[i]["status"]) == active
+		switch {
+		case strings.ToLower(states[i]["status"]) != active:
+			not[key] = fmt.Errorf("%w: orchagent has no ACL table %s", engine.ErrRefused, tables[i].Key)
+		case found[i] == nil:
+			not[key] = fmt.Errorf("%w: orchagent has no neighbor %s by %s", engine.ErrNoNextHop, want[key].Address, want[key].Port)
+		}
 	}
-	return ready, nil
+	return not, nil
 }

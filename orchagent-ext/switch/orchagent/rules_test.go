@@ -263,8 +263,8 @@ func TestRuleWithoutANeighborIsGivenUp(t *testing.T) {
 	p := newRulePlace(t, "202505", orchagenttest.ASIC{})
 	p.rules.patience = 0
 	want := redirection(1, "Ethernet56:10.255.0.9")
-	if refused := p.settle(want); refused[want.Key()] == nil || errors.Is(refused[want.Key()], engine.ErrRefused) {
-		t.Errorf("refused %v: want the reason, and that other rules are tried", refused)
+	if refused := p.settle(want); !errors.Is(refused[want.Key()], engine.ErrNoNextHop) || errors.Is(refused[want.Key()], engine.ErrRefused) {
+		t.Errorf("refused %v: want that the next hop is missing, and that other rules are tried", refused)
 	}
 	p.is()
 }
@@ -299,8 +299,15 @@ func TestFullTableRefusesRules(t *testing.T) {
 		t.Errorf("rows that were refused are left: %v, %v", left, err)
 	}
 	p.orchagent.Allow(row)
+	p.pass(firstBackOff)
 	p.settle(want)
 	p.is("Ethernet48:10.255.0.1")
+}
+
+// pass lets time pass for the rules.
+func (p *rulePlace) pass(d time.Duration) {
+	now := p.rules.now
+	p.rules.now = func() time.Time { return now().Add(d) }
 }
 
 // TestRulesComeBackWhereOrchagentRestarts: swss flushes APPL_DB, and neighbors come later.

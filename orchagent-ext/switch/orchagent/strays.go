@@ -16,11 +16,11 @@ import (
 // has one of Sluice's names, and the content that Sluice writes, is adopted, and so are
 // the hash fields in the file [Options].Memory.
 func (d *Driver) Strays(existing map[string]*engine.Record, _ map[engine.ID]bool) (int, error) {
-	session, err := d.read(rows.Row{Table: tableMirror, Key: nameSession})
+	session, err := d.db.read(rows.Row{Table: tableMirror, Key: nameSession})
 	if err != nil {
 		return 0, err
 	}
-	table, err := d.read(rows.Row{Table: tableACL, Key: nameACL})
+	table, err := d.db.read(rows.Row{Table: tableACL, Key: nameACL})
 	if err != nil {
 		return 0, err
 	}
@@ -33,11 +33,11 @@ func (d *Driver) Strays(existing map[string]*engine.Record, _ map[engine.ID]bool
 	for _, v6 := range []bool{false, true} {
 		objects = append(objects, kindObject(tableOf("", v6)))
 	}
-	named, err := namesOf(d.appl, tableACL, namesTables)
+	named, err := namesOf(d.db.appl, tableACL, namesTables)
 	if err != nil {
 		return 0, err
 	}
-	tables, err := produced(d.appl, named...)
+	tables, err := produced(d.db.appl, named...)
 	if err != nil {
 		return 0, err
 	}
@@ -47,11 +47,11 @@ func (d *Driver) Strays(existing map[string]*engine.Record, _ map[engine.ID]bool
 			objects = append(objects, redirectTable(row.Key, &kind, list(row.Fields["ports"])))
 		}
 	}
-	polled, err := d.flexLeft()
+	polled, err := d.db.flexLeft()
 	if err != nil {
 		return 0, err
 	}
-	streamed, err := d.streamLeft()
+	streamed, err := d.db.streamLeft()
 	if err != nil {
 		return 0, err
 	}
@@ -62,7 +62,7 @@ func (d *Driver) Strays(existing map[string]*engine.Record, _ map[engine.ID]bool
 	}
 	for i := range objects {
 		row := rowOf(&objects[i])
-		there, err := d.read(row)
+		there, err := d.db.read(row)
 		if err != nil {
 			return n, err
 		}

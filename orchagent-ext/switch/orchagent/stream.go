@@ -51,7 +51,7 @@ func streamObjects(d engine.Depths) []engine.Object {
 }
 
 // streamLeft returns the rows of a stream that an earlier process left, as objects.
-func (d *Driver) streamLeft() ([]engine.Object, error) {
+func (d *store) streamLeft() ([]engine.Object, error) {
 	there, err := d.read(rows.Row{Table: tableStream, Key: nameStream})
 	if err != nil || there == nil {
 		return nil, err

@@ -4,6 +4,8 @@ package orchagent
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -36,8 +38,36 @@ var statusTables = map[string]string{tableACL: "ACL_TABLE_TABLE", tableRule: "AC
 // keyAs is a row's key with the separator of CONFIG_DB and STATE_DB.
 func keyAs(r rows.Row) string { return strings.ReplaceAll(r.Key, ":", separator) }
 
+// store are SONiC's databases.
+type store struct {
+	config, appl, state, counters, flex, asic *sonicdb.DB
+}
+
+// openStore connects to them.
+func openStore(d *sonicdb.Databases, log *slog.Logger) (*store, error) {
+	s := &store{}
+	for name, db := range map[string]**sonicdb.DB{"CONFIG_DB": &s.config, "APPL_DB": &s.appl, "STATE_DB": &s.state, "COUNTERS_DB": &s.counters, "FLEX_COUNTER_DB": &s.flex, "ASIC_DB": &s.asic} {
+		var err error
+		if *db, err = sonicdb.Open(d, name, log); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
+	return s, nil
+}
+
+// close closes the connections.
+func (d *store) close() error {
+	var errs []error
+	for _, db := range []*sonicdb.DB{d.config, d.appl, d.state, d.counters, d.flex, d.asic} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // read returns the fields of a row of Sluice, or nil.
-func (d *Driver) read(r rows.Row) (map[string]string, error) {
+func (d *store) read(r rows.Row) (map[string]string, error) {
 	there := d.flex.Enqueued
 	switch {
 	case inOrder(r.Table):
@@ -58,7 +88,7 @@ func (d *Driver) read(r rows.Row) (map[string]string, error) {
 // waits reports whether orchagent has yet to take a change of a row of Sluice. For the group of queues
 // that is whether syncd has yet to take one of them: it may take the group first, and forgets it with
 // its last queue.
-func (d *Driver) waits(r rows.Row) (bool, error) {
+func (d *store) waits(r rows.Row) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
 	if r.Table == tableGroup {
@@ -116,7 +146,7 @@ func namesOf(appl *sonicdb.DB, table, prefix string) (named []rows.Row, err erro
 }
 
 // operatorsRow is the name of a row of the operator with the name of Sluice's, or "".
-func (d *Driver) operatorsRow(r rows.Row) (string, error) {
+func (d *store) operatorsRow(r rows.Row) (string, error) {
 	in := rows.Row{Table: operators[r.Table], Key: keyAs(r)}
 	if in.Table == "" {
 		return "", nil
@@ -129,7 +159,7 @@ func (d *Driver) operatorsRow(r rows.Row) (string, error) {
 }
 
 // write writes or removes a row of Sluice, whose fields are was, nil for a missing one.
-func (d *Driver) write(c sonicdb.Change, was map[string]string) error {
+func (d *store) write(c sonicdb.Change, was map[string]string) error {
 	if inOrder(c.Row.Table) {
 		return d.flex.Enqueue(context.Background(), c)
 	}

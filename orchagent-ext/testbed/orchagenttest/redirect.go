@@ -15,22 +15,49 @@ import (
 // would count as success (AclRule::createRule).
 var errSecond = errors.New("SAI_STATUS_FAILURE")
 
+// errCounter: the switch refuses the counter of a rule.
+var errCounter = errors.New("the switch refuses a counter")
+
 const fieldRedirect = "REDIRECT_ACTION"
 
-// neighbor takes a row of NEIGH_TABLE. A neighbor that a rule refers to stays, and its removal
-// is tried again until the rule goes (NeighOrch::removeNeighbor).
+// neighbor takes a row of NEIGH_TABLE. A neighbor that a rule or the group of a route refers to
+// stays, and its removal is tried again until these go (NeighOrch::removeNeighbor).
 func (o *Orchagent) neighbor(t task) (done bool) {
 	if !t.deleted {
-		o.neighbors[t.Key] = true
+		o.hops.neighbors[t.Key] = true
 		return true
+	}
+	if o.hops.routes[t.Key] || o.hops.leaked[t.Key] > 0 {
+		return false
 	}
 	for _, fields := range o.taken["ACL_RULE"] {
 		if neighborOf(fields) == t.Key {
 			return false
 		}
 	}
-	delete(o.neighbors, t.Key)
+	delete(o.hops.neighbors, t.Key)
 	return true
+}
+
+// Routes has routes whose groups refer to some neighbors, INTERFACE:ADDRESS, and to no other.
+func (o *Orchagent) Routes(neighbors ...string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.hops.routes = map[string]bool{}
+	for _, n := range neighbors {
+		o.hops.routes[n] = true
+	}
+}
+
+// RefuseCounters has the switch refuse counters of rules, or end that. Each attempt adds a reference
+// to the next hop of the rule that is never released (AclRule::create, AclRulePacket::getRedirectObjectId).
+func (o *Orchagent) RefuseCounters(on bool) { o.mu.Lock(); o.hops.counters = on; o.mu.Unlock() }
+
+// Leaked returns the references to next hops that nothing releases, by neighbor.
+func (o *Orchagent) Leaked() map[string]int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return maps.Clone(o.hops.leaked)
 }
 
 // neighborOf is the key of the neighbor that a rule refers to; "": it redirects to none.
@@ -50,8 +77,15 @@ func (o *Orchagent) program(t task) error {
 	}
 	o.unprogram(t.Key)
 	to := neighborOf(t.Fields)
-	if t.Fields[fieldRedirect] != "" && !o.neighbors[to] {
+	if t.Fields[fieldRedirect] != "" && !o.hops.neighbors[to] {
 		return fmt.Errorf("it has no neighbor %s", to)
+	}
+	if o.hops.counters {
+		o.hops.leaked[to]++
+		return errCounter
+	}
+	if is, on := o.view[t.Key]; on && maps.Equal(is, t.Fields) {
+		return nil // the switch has it from before the warm restart
 	}
 	if o.asic.OneMatch && slices.ContainsFunc(slices.Collect(maps.Values(o.taken["ACL_RULE"])), func(f map[string]string) bool { return sameMatch(f, t.Fields) }) {
 		return errSecond
@@ -72,12 +106,20 @@ func (o *Orchagent) full(t task) bool {
 	return t.Table == "ACL_RULE" && rules[t.Key] == nil && o.asic.Entries > 0 && len(rules) >= o.asic.Entries
 }
 
-// unprogram takes a rule off the switch.
-func (o *Orchagent) unprogram(rule string) {
+// unprogram takes a rule off the switch. It returns whether there was one.
+func (o *Orchagent) unprogram(rule string) bool {
 	fields := o.taken["ACL_RULE"][rule]
 	if fields == nil {
-		return
+		return false
 	}
+	o.off(rule, fields)
+	delete(o.taken["ACL_RULE"], rule)
+	o.crm.destroyed(rule)
+	return true
+}
+
+// off takes the entry of a rule off the switch.
+func (o *Orchagent) off(rule string, fields map[string]string) {
 	time.Sleep(o.asic.RuleTime)
 	// Of a switch that has gone, nothing is left.
 	switch {
@@ -86,7 +128,6 @@ func (o *Orchagent) unprogram(rule string) {
 	case o.asic.Drop != nil && fields["PACKET_ACTION"] == "DROP":
 		_ = o.asic.Drop(rule, fields, false)
 	}
-	delete(o.taken["ACL_RULE"], rule)
 }
 
 // sameMatch reports whether two rules match the same packets.
@@ -103,5 +144,5 @@ func sameMatch(a, b map[string]string) bool {
 func (o *Orchagent) Neighbors() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.Sorted(maps.Keys(o.neighbors))
+	return slices.Sorted(maps.Keys(o.hops.neighbors))
 }

@@ -24,6 +24,8 @@ type Release struct {
 	Session       []string // fields of MIRROR_SESSION
 	SPANToCPU     bool     // a session's dst_port may be CPU
 	Sampled       bool     // SWITCH_CAPABILITY tells of sampled mirroring
+	PacketTypes   []string // that have lists of hash fields of their own
+	Parks         bool     // a rule without room is parked, and not tried on each pass
 }
 
 var (
@@ -33,7 +35,10 @@ var (
 		"NEXT_HEADER", "VLAN_ID", "TCP_FLAGS", "IP_TYPE", "DSCP", "TC", "ICMP_TYPE", "ICMPV6_TYPE", "BTH_OPCODE", "AETH_SYNDROME",
 	}
 	actions = []string{"PACKET_ACTION", "REDIRECT_ACTION", "MIRROR_INGRESS_ACTION", "MIRROR_EGRESS_ACTION", "COUNTER"}
-	tuple   = []string{"IN_PORT", "DST_MAC", "SRC_MAC", "ETHERTYPE", "VLAN_ID", "IP_PROTOCOL", "DST_IP", "SRC_IP", "L4_DST_PORT", "L4_SRC_PORT"}
+	tuple   = []string{
+		"IN_PORT", "DST_MAC", "SRC_MAC", "ETHERTYPE", "VLAN_ID", "IP_PROTOCOL", "DST_IP", "SRC_IP", "L4_DST_PORT", "L4_SRC_PORT",
+		"INNER_DST_MAC", "INNER_SRC_MAC", "INNER_ETHERTYPE", "INNER_IP_PROTOCOL", "INNER_DST_IP", "INNER_SRC_IP", "INNER_L4_DST_PORT", "INNER_L4_SRC_PORT",
+	}
 	session = []string{"type", "src_ip", "dst_ip", "gre_type", "dscp", "ttl", "queue", "policer", "src_port", "dst_port", "direction"}
 	early   = []string{"FORWARD", "DROP"}
 	later   = append(slices.Clone(early), "COPY")
@@ -46,17 +51,18 @@ var builtIn = []string{"L3", "L3V6", "MIRROR", "MIRRORV6"}
 
 // Releases are the known releases. "proposed" lies ahead of them: it has the
 // fields proposed to SONiC (RDMA hash fields), and a mirror session to the CPU,
-// which SONiC's YANG has and every orchagent refuses.
+// which SONiC's YANG has and every orchagent refuses. "packet types" is sonic-swss #4568 in May 2026.
 var Releases = []Release{
-	{"202305", matches, actions, early, nil, session, false, false},
-	{"202311", matches, actions, early, tuple, session, false, false},
-	{"202405", matches, actions, later, tuple, session, false, false},
-	{"202411", matches, actions, later, tuple, session, false, false},
-	{"202505", matches, actions, later, label, session, false, false},
-	{"202511", matches, actions, later, label, session, false, false},
-	{"202605", matches, actions, later, label, session, false, false},
-	{"master", matches, append(slices.Clone(actions), "POLICER_ACTION"), later, label, sampled, false, true},
-	{"proposed", matches, actions, later, append(slices.Clone(label), "RDMA_BTH_OPCODE", "RDMA_BTH_DEST_QP"), sampled, true, true},
+	{"202305", matches, actions, early, nil, session, false, false, nil, false},
+	{"202311", matches, actions, early, tuple, session, false, false, nil, false},
+	{"202405", matches, actions, later, tuple, session, false, false, nil, false},
+	{"202411", matches, actions, later, tuple, session, false, false, nil, false},
+	{"202505", matches, actions, later, label, session, false, false, nil, false},
+	{"202511", matches, actions, later, label, session, false, false, nil, false},
+	{"202605", matches, actions, later, label, session, false, false, nil, true},
+	{"master", matches, append(slices.Clone(actions), "POLICER_ACTION"), later, label, sampled, false, true, nil, true},
+	{"proposed", matches, actions, later, append(slices.Clone(label), "RDMA_BTH_OPCODE", "RDMA_BTH_DEST_QP"), sampled, true, true, nil, true},
+	{"packet types", matches, actions, later, append(slices.Clone(label), "RDMA_BTH_OPCODE", "RDMA_BTH_DEST_QP"), session, false, false, []string{"IPV4", "IPV6", "IPNIP", "IPV4_RDMA", "IPV6_RDMA"}, true},
 }
 
 // ByName returns the release of a name. It panics for an unknown name.
@@ -69,6 +75,9 @@ func (r Release) Capability() map[string]string {
 	c := map[string]string{"PORT_INGRESS_MIRROR_CAPABLE": "true", "ACL_ACTION|PACKET_ACTION": strings.Join(r.PacketActions, ",")}
 	if r.HashFields != nil {
 		c["HASH|NATIVE_HASH_FIELD_LIST"], c["ECMP_HASH_CAPABLE"] = strings.Join(r.HashFields, ","), "true"
+	}
+	if r.PacketTypes != nil {
+		c["ECMP_PKT_TYPE_HASH_CAPABLE"], c["HASH|ECMP_PKT_TYPE_LIST"] = "true", strings.Join(r.PacketTypes, ",")
 	}
 	if r.Sampled {
 		c["PORT_INGRESS_SAMPLE_MIRROR_CAPABLE"], c["SAMPLEPACKET_TRUNCATION_CAPABLE"] = "true", "true"
@@ -99,7 +108,7 @@ func (r Release) Check(row rows.Row, types, tables map[string]map[string]string)
 	case "MIRROR_SESSION":
 		return r.session(fields)
 	case "SWITCH_HASH":
-		return errorsOf(only(fields, "ecmp_hash", "lag_hash", "ecmp_hash_algorithm", "lag_hash_algorithm"), among(fields["ecmp_hash"], r.HashFields))
+		return r.hash(fields)
 	}
 	return fmt.Errorf("no such table")
 }
@@ -150,6 +159,26 @@ func (r Release) rule(row rows.Row, fields map[string]string, types, tables map[
 			err = among(name, strings.Split(kind["MATCHES"], ","))
 		}
 		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// hash checks SWITCH_HASH|GLOBAL.
+func (r Release) hash(fields map[string]string) error {
+	known := []string{"ecmp_hash", "lag_hash", "ecmp_hash_algorithm", "lag_hash_algorithm"}
+	for _, t := range r.PacketTypes {
+		known = append(known, "ecmp_hash_"+strings.ToLower(t), "lag_hash_"+strings.ToLower(t))
+	}
+	if err := only(fields, known...); err != nil {
+		return err
+	}
+	for name, v := range fields {
+		if strings.HasSuffix(name, "_algorithm") {
+			continue
+		}
+		if err := among(v, r.HashFields); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}

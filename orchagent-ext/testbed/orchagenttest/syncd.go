@@ -37,12 +37,18 @@ type Syncd struct {
 	mu     sync.Mutex
 	groups map[string]*flexGroup
 	ids    map[string]string // of objects, by the name of a queue or port
-	first  uint64            // object of the next start
+	starts uint64            // so far
 	still  bool              // it polls nothing
 	busy   bool              // it takes nothing
 	due    time.Time         // the next poll of SONiC's own group
 	lacks  map[string]bool   // counters that its SAI library does not read
+
+	restarts sync.WaitGroup
+	ended    chan struct{} // closed in the end
 }
+
+// firstObject is that of the first start; each later one begins with the next.
+const firstObject = 0x1500000000000a
 
 // flexGroup is a group of counters.
 type flexGroup struct {
@@ -54,7 +60,7 @@ type flexGroup struct {
 // StartSyncd starts it until the test ends, with queues PORT:NUMBER. read reads the counters of a queue.
 func StartSyncd(tb testing.TB, d *sonicdb.Databases, queues []string, read func(queue string) map[string]uint64) *Syncd {
 	tb.Helper()
-	s := &Syncd{tb: tb, queues: queues, read: read, first: 0x1500000000000a, lacks: map[string]bool{}}
+	s := &Syncd{tb: tb, queues: queues, read: read, ended: make(chan struct{}), lacks: map[string]bool{}}
 	for name, db := range map[string]**sonicdb.DB{"FLEX_COUNTER_DB": &s.flex, "COUNTERS_DB": &s.counters} {
 		var err error
 		if *db, err = sonicdb.Open(d, name, nil); err != nil {
@@ -75,7 +81,9 @@ func StartSyncd(tb testing.TB, d *sonicdb.Databases, queues []string, read func(
 	})
 	tb.Cleanup(func() {
 		cancel()
+		close(s.ended)
 		done.Wait()
+		s.restarts.Wait()
 		_, _ = s.flex.Close(), s.counters.Close()
 	})
 	return s
@@ -88,10 +96,12 @@ func (s *Syncd) begin() {
 	defer s.mu.Unlock()
 	s.groups, s.ids = map[string]*flexGroup{}, map[string]string{}
 	names := map[string]map[string]string{mapQueues: {}, mapPorts: {}}
+	id := firstObject + s.starts
+	s.starts++
 	give := func(of, name string) {
 		if s.ids[name] == "" {
-			s.ids[name] = fmt.Sprintf("oid:%#x", s.first)
-			s.first++
+			s.ids[name] = fmt.Sprintf("oid:%#x", id)
+			id++
 			names[of][name] = s.ids[name]
 		}
 	}
@@ -107,12 +117,13 @@ func (s *Syncd) begin() {
 	}
 }
 
-// Restart is that of swss and syncd: FLEX_COUNTER_DB and COUNTERS_DB are emptied, and queues
-// have other objects.
-func (s *Syncd) Restart() {
+// Restart is that of swss and syncd: FLEX_COUNTER_DB and COUNTERS_DB are emptied, and orchagent lists
+// queues when list is closed, seconds later. They have other objects then, of which some named other queues
+// before.
+func (s *Syncd) Restart(list <-chan struct{}) {
 	s.tb.Helper()
 	s.mu.Lock()
-	s.groups = map[string]*flexGroup{}
+	s.groups, s.ids = map[string]*flexGroup{}, map[string]string{}
 	s.mu.Unlock()
 	s.Flush()
 	ctx := context.Background()
@@ -125,7 +136,13 @@ func (s *Syncd) Restart() {
 			s.tb.Fatal(err)
 		}
 	}
-	s.begin()
+	s.restarts.Go(func() {
+		select {
+		case <-list:
+			s.begin()
+		case <-s.ended:
+		}
+	})
 }
 
 // Flush empties FLEX_COUNTER_DB; what syncd has taken stays with it.
