@@ -100,7 +100,7 @@ func (s *stock) neighbor(uplink int) rows.Row {
 	return rows.Row{Table: "NEIGH_TABLE", Key: u.Name + ":" + s.asic.nextHop(uplink).String(), Fields: map[string]string{"neigh": u.Peer().MAC.String(), "family": map[bool]string{false: "IPv4", true: "IPv6"}[s.asic.v6]}}
 }
 
-// restartsWarm restarts orchagent, which takes all rows again after 3 s. No rule is rewritten.
+// restartsWarm restarts orchagent, which takes all rows again after three seconds of packets. No rule is rewritten.
 func (s *stock) restartsWarm() {
 	s.t.Helper()
 	enable := rows.Row{Table: "WARM_RESTART_ENABLE_TABLE", Key: "swss", Fields: map[string]string{"enable": "true"}}
@@ -110,7 +110,7 @@ func (s *stock) restartsWarm() {
 	restore := make(chan struct{})
 	s.orchagent.StartWarm(s.t, restore)
 	rules := len(s.asic.rules())
-	<-time.After(3 * time.Second)
+	_ = s.worst(3*stockRate, s.Uplinks) // while flows send
 	close(restore)
 	s.until("orchagent has reconciled", func() bool { return s.row("WARM_RESTART_TABLE", "orchagent")["state"] == "reconciled" })
 	s.neighbors()
@@ -118,7 +118,7 @@ func (s *stock) restartsWarm() {
 		waits, err := s.appl.Waiting(s.t.Context(), "ACL_RULE_TABLE")
 		return err == nil && len(waits) == 0
 	})
-	_ = s.worst(time.Second, s.Uplinks)
+	_ = s.worst(stockRate, s.Uplinks)
 	s.t.Logf("a warm restart with %d rules: %d are rewritten, and there are %d", rules, s.asic.rewrites()-before, len(s.asic.rules()))
 	if n := s.asic.rewrites() - before; n > 0 {
 		s.t.Errorf("a warm restart: %d rules are rewritten, so that their flows go by hash", n)
