@@ -50,7 +50,7 @@ func first(s string, n int) string {
 type column struct {
 	title string
 	left  bool // aligned left; numbers right
-	least int  // width, so that the table stands still when numbers grow
+	least int  // width, for a table that keeps its columns
 	cells []string
 }
 
