@@ -287,7 +287,8 @@ func (c *traced) event(now int64, e *sai.FlowEvent) {
 
 func (c *traced) receiveMessage(now int64, m *packetio.Message) {
 	if c.trace.on() {
-		c.trace.line("%d message port %d at %d %v %+v", now, m.Port, m.At, m.Err, m.Packet)
+		p := &m.Packet
+		c.trace.line("%d message port %d at %d %v %v %+v AH %v %+v %+v", now, m.Port, m.At, m.Err, p.Kind, p.Envelope, p.AH, p.PFCM, p.PPFC)
 	}
 	c.core.receiveMessage(now, m)
 	c.trace.after()
