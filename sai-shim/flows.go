@@ -101,7 +101,7 @@ type Session struct {
 type FlowEvent struct {
 	Queue   ObjectID // egress queue
 	InPort  ObjectID // that the packet came in by; Null: unknown, or the switch's own
-	Flow    uint64   // names the flow in [Library.GetFlow]; never 0
+	Flow    uint64   // names the flow in [Library.GetFlow], above 0
 	Octets  uint64   // of the flow in the queue then
 	At      int64    // ns, CLOCK_MONOTONIC
 	Arrival Arrival
@@ -233,8 +233,8 @@ func (l *Library) GetFlows(queue ObjectID, dst []FlowState) ([]FlowState, error)
 // sai_sluice_flow_stats_t.
 type FlowStats struct {
 	Events        uint64 // raised
-	EventsLost    uint64 // no room in the switch
-	Unmonitored   uint64 // packets of flows for which there was no room
+	EventsLost    uint64 // lack of room in the switch
+	Unmonitored   uint64 // packets of flows for which there was lack of room
 	HeldPackets   uint64 // that waited because of a hold
 	HoldQueueFull uint64 // packets refused since too much waited already
 	// packets that waited when their process was killed; also those of processes before

@@ -18,8 +18,8 @@ const Local = "local"
 
 // Authenticator identifies clients.
 type Authenticator struct {
-	Users        *Users        // nil: there are no passwords
-	Certificates *Certificates // nil: there is no TLS
+	Users        *Users        // nil: passwords are off
+	Certificates *Certificates // nil: TLS is off
 }
 
 // Identify returns the user of an RPC (gNMI specification section 3.1): of the

@@ -19,7 +19,7 @@ type Error struct {
 	Path string
 	// Reason is the fault, with the values that are allowed.
 	Reason  string
-	Unknown bool // the path is well formed, and no model has it
+	Unknown bool // the path is well formed, and outside all models
 }
 
 // Error implements [error].

@@ -24,7 +24,7 @@ type Table struct {
 	Module   string
 	Database string   // CONFIG_DB, STATE_DB or COUNTERS_DB
 	Row      string   // name of a row's node: global, or TABLE_LIST
-	Keys     []string // leaves of the key; none where the row is the only one
+	Keys     []string // leaves of the key; empty where the row is the only one
 	Leaves   []string // all of a row, sorted, with those of the key
 	Config   bool     // whether it may be written
 	// Atomic: whether the leaves of a row mean something together only

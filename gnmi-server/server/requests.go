@@ -140,7 +140,7 @@ func count(b []byte, of protoreflect.MessageDescriptor, left *int, depth int) bo
 		}
 		return ok
 	})
-	return ok || err != nil // which proto.Unmarshal says better
+	return ok || err != nil // proto.Unmarshal has the better error
 }
 
 // errWire is the error of octets outside protocol buffers' wire format.

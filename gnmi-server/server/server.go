@@ -26,7 +26,7 @@ type Config struct {
 	Log       *slog.Logger // nil: silence
 
 	QueueLimit int           // leaves that may wait for a stream; 0: 65536
-	Stall      time.Duration // for which a stream may take nothing; 0: 30 s
+	Stall      time.Duration // for which a stream may stand still; 0: 30 s
 	Streams    int           // Subscribe RPCs at once; 0: 256
 	Operations int           // of a Set; 0: 4096
 	Leaves     int           // that a client may read in a second; 0: 50000

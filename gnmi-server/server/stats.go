@@ -24,7 +24,7 @@ const (
 // Stats counts since the start.
 type Stats struct {
 	Connections sessions.Stats
-	Unknown     atomic.Int64 // RPCs without a user that may connect
+	Unknown     atomic.Int64 // RPCs that lack a user with the right to connect
 	Streams     atomic.Int64 // Subscribe RPCs that are open
 	// Slow: Subscribe RPCs ended since their client did not keep up
 	Slow atomic.Int64
@@ -33,7 +33,7 @@ type Stats struct {
 	// Delayed: reads that waited, since their client had read too much
 	Delayed atomic.Int64
 	Sets    atomic.Int64 // that were written
-	Refused atomic.Int64 // Sets that were not
+	Refused atomic.Int64 // Sets that failed
 }
 
 // row returns the counters as the row of COUNTERS_DB.

@@ -26,7 +26,7 @@ type Conn struct {
 	net.Conn
 	of     *Listener
 	source netip.Prefix
-	timer  *time.Timer // ends it without a login
+	timer  *time.Timer // ends it before a login
 
 	in    atomic.Bool  // it is a session
 	heard atomic.Int64 // octets that came before
@@ -34,7 +34,7 @@ type Conn struct {
 
 	state    State // guarded by of.mu, as are the next
 	closed   bool
-	requests *requests // nil: without a bound
+	requests *requests // nil: unbounded
 }
 
 // Of returns the connection that an RPC came by, nil for a connection from outside a

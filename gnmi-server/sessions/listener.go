@@ -16,13 +16,13 @@ import (
 // Limits are those of a listener.
 type Limits struct {
 	Handshakes int // connections before TLS is complete
-	Logins     int // connections without a user
+	Logins     int // anonymous connections
 	Sessions   int // connections of users
 	PerSource  int // sessions of one address
 
 	LoginTime time.Duration // from the connection to the first RPC of a user
 
-	Requests *Requests // of all connections; nil: without a bound
+	Requests *Requests // of all connections; nil: unbounded
 }
 
 // Limits before the login that suit every listener.

@@ -14,9 +14,9 @@ import (
 // Notification (gNMI specification section 3.5.2.1), and sends it when that ends.
 type message struct {
 	stream *Stream
-	at     time.Time // of all that it will have; zero: as each cell says
+	at     time.Time // of all that it will have; zero: that of each cell
 
-	note  *gpb.Notification // nil: none begun
+	note  *gpb.Notification // nil: before the first
 	style paths.Style
 	rows  map[string]bool // atomic rows that are sent already
 }
@@ -89,7 +89,7 @@ func (m *message) row(c *tree.Cell, state *tree.State) error {
 			note.Timestamp = max(note.Timestamp, m.time(of))
 		}
 	}
-	if len(note.Update) == 0 { // the row is gone, or what is subscribed of it
+	if len(note.Update) == 0 { // the row is gone, or its subscribed leaves
 		note.Delete = []*gpb.Path{{}}
 	}
 	return m.stream.send(note)

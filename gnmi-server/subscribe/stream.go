@@ -32,8 +32,8 @@ type Subscription struct {
 	Query     *paths.Query
 	Mode      Mode
 	Interval  time.Duration // between samples
-	Heartbeat time.Duration // 0: none
-	Suppress  bool          // a sample leaves out what has not changed
+	Heartbeat time.Duration // or 0
+	Suppress  bool          // a sample leaves unchanged leaves out
 
 	// Only chooses among the leaves that the query names; nil chooses all.
 	Only func(t *paths.Table, leaf string) bool
@@ -69,8 +69,8 @@ type Stream struct {
 // sampler is a subscription with the values that it sent last.
 type sampler struct {
 	*Subscription
-	sent map[*tree.Cell]string // what it was, of those that are suppressed
-	full bool                  // the next one leaves out nothing
+	sent map[*tree.Cell]string // former value, of suppressed leaves
+	full bool                  // the next one is complete
 }
 
 // Run sends until ctx is done or Send fails, and returns why. It returns [ErrSlow] as

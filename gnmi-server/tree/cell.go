@@ -15,7 +15,7 @@ import (
 // state says so, and a leaf that comes back has another cell.
 type Cell struct {
 	style paths.Style
-	leaf  encoding.Leaf // without text
+	leaf  encoding.Leaf // as a value alone
 	index []string
 	state atomic.Pointer[State]
 }

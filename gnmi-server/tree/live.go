@@ -29,7 +29,7 @@ type Live struct {
 
 	mu      sync.RWMutex
 	applied chan struct{}   // closed by the next Apply
-	missing map[string]bool // databases that have not been read
+	missing map[string]bool // databases still to be read
 	rows    [2]map[*paths.Table]map[string]map[string]*Cell
 }
 

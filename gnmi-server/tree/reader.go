@@ -61,7 +61,7 @@ func (s Snapshot) Leaves(q *paths.Query) []encoding.Leaf {
 		p := &q.Parts[i]
 		keys := slices.Sorted(maps.Keys(s[p.Table]))
 		if q.Style == paths.YANG && always(p.Table) {
-			keys = []string{p.Table.Row} // whether the database has it or not
+			keys = []string{p.Table.Row} // also where the database lacks it
 		}
 		for _, key := range keys {
 			if !p.HasRow(key) {

@@ -157,6 +157,9 @@ func TestCopiesKeepAllOfAFile(t *testing.T) {
 	if labelled == 0 {
 		t.Error("no label was written")
 	}
+	if _, errs := good(t, "decode", captures+"08-big-endian-options.pcapng"); !strings.Contains(errs, "the capture itself dropped 21 more") {
+		t.Errorf("%s", errs)
+	}
 	if got := column(t, "OUT", "observe", captures+"08-big-endian-options.pcapng"); strings.Join(got, " ") != "eth0 eth0 eth0" {
 		t.Errorf("08-big-endian-options.pcapng leaves by %q", got)
 	}

@@ -57,6 +57,8 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
 	flags.StringVar(&x.key, "key", "", "PEM file of its key")
 	x.target = kit.AddForce(cmd)
 	pathMTU := kit.AddNumber(flags, "path-mtu", 16, 1280, "octets; messages over udp and dtls fit into it")
+	x.pace = defaultPace
+	flags.Var(kit.Rate(&x.pace), "pace", "rate over udp and dtls, to each collector; with --dev there is none unless this is given")
 	x.mode = kit.AddChoice(flags, "mode", "records of flows, or of packets", "flow", "packet")
 	x.flags = kit.AddChoice(flags, "flags", "flag elements of a flow: of the last packet, or of all OR-ed", "last", "or")
 	sampling := kit.AddNumber(flags, "sampling", 32, 1, "one of so many packets is looked at")
@@ -85,6 +87,9 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
 			return errors.New("--sampling, --active, --idle and --timeout must be more than 0")
 		}
 		x.pathMTU, x.sampling = int(*pathMTU), *sampling
+		if x.devices != nil && !flags.Changed("pace") {
+			x.pace = 0 // packets do not wait
+		}
 		registry, err := exportRegistry(*pen, uint16(*first), flags.Changed("first-element"), *ids)
 		if err != nil {
 			return err
@@ -126,6 +131,7 @@ type export struct {
 	pathMTU               int
 	mode, flags           *string
 	sampling              uint32
+	pace                  uint64 // bit/s; 0: any
 	biflow                bool
 	active, idle, timeout time.Duration
 	process               ipfix.Process
@@ -301,14 +307,18 @@ func (x *export) toFile(cmd *cobra.Command, name string) error {
 // toCollectors sends the flows of a capture to all collectors, and returns once each has
 // its records or x.timeout is over. Lost records are an error.
 func (x *export) toCollectors(cmd *cobra.Command, name string) error {
-	c := ipfix.Config{Process: x.process, GiveUp: x.timeout, Drain: x.timeout}
+	c := ipfix.Config{Process: x.process, GiveUp: x.timeout, Drain: x.timeout, Pace: x.pace}
+	var addresses []string
 	for _, address := range x.collectors {
-		c.Collectors = append(c.Collectors, ipfix.Collector{Address: withPort(address, x.transport.Port()), Transport: x.transport, CAFile: x.ca, CertFile: x.cert, KeyFile: x.key, PathMTU: x.pathMTU})
+		address = withPort(address, x.transport.Port())
+		addresses = append(addresses, address)
+		c.Collectors = append(c.Collectors, ipfix.Collector{Address: address, Transport: x.transport, CAFile: x.ca, CertFile: x.cert, KeyFile: x.key, PathMTU: x.pathMTU})
 	}
 	exporter, err := ipfix.New(c)
 	if err != nil {
 		return err
 	}
+	lost := watchLosses(addresses)
 	ctx, stop := context.WithCancel(cmd.Context())
 	if x.devices != nil { // the end of the reading is no end of the sending
 		ctx, stop = context.WithCancel(context.WithoutCancel(cmd.Context()))
@@ -334,9 +344,14 @@ func (x *export) toCollectors(cmd *cobra.Command, name string) error {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s; %s\n", s, x.made())
-	fmt.Fprintln(cmd.ErrOrStderr(), strings.Join(sent(exporter.Stats()), "\n"))
-	for _, to := range exporter.Stats() {
+	stats := exporter.Stats()
+	for i, line := range sent(stats) {
+		to := &stats[i]
+		note, lossErr := lost.of(i, to)
+		fmt.Fprintln(cmd.ErrOrStderr(), line+note)
 		switch {
+		case lossErr != nil:
+			err = errors.Join(err, lossErr)
 		case to.Refused > 0:
 			err = errors.Join(err, fmt.Errorf("%s (%s): %s", to.Name, to.Transport, to.Error))
 		case to.Dropped > 0:

@@ -29,7 +29,7 @@ type healthTable struct {
 	flows *flow.Table
 	table *health.Table
 	gone  []healthRecord // of connections that left the table
-	more  uint64         // that found no room there
+	more  uint64         // that lacked room there
 	seen  [flow.MaxBurst]health.Seen
 }
 

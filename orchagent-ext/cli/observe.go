@@ -90,7 +90,7 @@ type observer struct {
 	devices []string
 	span    time.Duration
 	health  bool
-	write   string // file for the frames that are shown; "": none
+	write   string // file for the frames that are shown, or ""
 	target  func(string) output.Target
 	list    packetList
 }

@@ -23,7 +23,7 @@ type packetList struct {
 	ports      bool // columns for the ports
 	codePoints notify.CodePoints
 	filter     packetFilter
-	limit      int // ends after so many were shown; 0: never
+	limit      int // ends after so many were shown, or 0
 	fields     fieldChoice
 	keep       func(*capture.Frame) error // gets the frames that are shown; may be nil
 

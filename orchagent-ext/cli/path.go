@@ -126,7 +126,7 @@ type pathAnswer struct {
 	Reason string       `json:"reason,omitempty"`
 	Trace  *trace.Trace `json:"trace,omitempty"`
 
-	choose func(*ecmp.Tuple) (int, bool) // nil: it is not known
+	choose func(*ecmp.Tuple) (int, bool) // nil: it is unknown
 }
 
 // pathMember is one next hop of the group.

@@ -26,7 +26,8 @@ type scan struct {
 	ICRC *icrcs // of RoCE; nil: not asked for
 
 	look    roce.Look
-	samples bool // those of sFlow are read
+	samples bool   // those of sFlow are read
+	dropped uint64 // packets that the capturing machine lost, by the file
 }
 
 // icrcs counts packets by their ICRC.
@@ -134,6 +135,9 @@ func (s *scan) datagram(f *capture.Frame, p *roce.Packet, err error) (capture.Sa
 func (s *scan) next(r frameSource, progress *progress) (*capture.Frame, error) {
 	f, err := r.Next()
 	if err != nil {
+		if file, is := r.(*capture.Reader); is {
+			s.dropped = file.Dropped()
+		}
 		return nil, err
 	}
 	if err := progress.step(); err != nil {
@@ -223,6 +227,9 @@ func (s scan) String() string {
 	text := s.Census.String()
 	if c := s.ICRC; c != nil {
 		text += fmt.Sprintf("; ICRC: %d right, %d wrong, %d cut", c.right, c.wrong, c.cut)
+	}
+	if s.dropped > 0 {
+		text += fmt.Sprintf("; the capture itself dropped %d more, so that gaps may be its own", s.dropped)
 	}
 	return text
 }

@@ -110,7 +110,7 @@ func (t *watcher) checkPort(ctx context.Context) error {
 	ports, err := t.databases.read(ctx, "CONFIG_DB", "PORT")
 	counted, errCounted := t.databases.read(ctx, "COUNTERS_DB", "SLUICE_PORT_STATS")
 	if err != nil || errCounted != nil {
-		return nil // the frame says so
+		return nil // the frame shows it
 	}
 	var names []string
 	for _, r := range append(ports, counted...) {
@@ -130,7 +130,7 @@ func (t *watcher) checkPort(ctx context.Context) error {
 // watcher is one run of the command.
 type watcher struct {
 	interval    time.Duration
-	count       int // frames; 0: no end
+	count       int // frames; 0: endless
 	format      *output.Format
 	encoder     output.Encoder // of the format, to standard output
 	order       top.Order

@@ -25,7 +25,7 @@ type versionOf struct {
 	Part    string `json:"part"`
 	Version string `json:"version,omitempty"`
 	At      string `json:"at,omitempty"`    // path of a program
-	Error   string `json:"error,omitempty"` // why the version is not known
+	Error   string `json:"error,omitempty"` // why the version is unknown
 
 	stale *show.StaleError // the running sluiced is silent
 }

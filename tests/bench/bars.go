@@ -80,9 +80,9 @@ type bar struct {
 	pkg       string // folder of the package, from the root of the module; it may be a module of its own
 	benchmark string // BenchmarkX; BenchmarkX/* is every sub-benchmark of it
 	unit      string // as the benchmark prints it: ns/op, allocs/op, or its own
-	limit     limit  // the zero limit: reported, not judged
-	with      string // what the figure is compared with, in the same run
-	optional  bool   // it needs what cannot be had everywhere: not there is no error
+	limit     limit  // the zero limit: reported only
+	with      string // peer of the figure, in the same run
+	optional  bool   // optional: its needs are unmet on some machines
 }
 
 // optional reports whether every bar of the package is.
@@ -93,7 +93,7 @@ func optional(bars []bar, pkg string) bool {
 // A limit is the value that a figure must not pass, if it has one.
 type limit struct {
 	value float64
-	sign  string // "<=", ">="; empty: none
+	sign  string // "<=", ">=", or empty
 }
 
 func atMost(v float64) limit  { return limit{v, "<="} }

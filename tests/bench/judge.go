@@ -16,9 +16,9 @@ type figure struct {
 	Value        float64 `json:"value"`
 	Unit         string  `json:"unit"`
 	Spread       float64 `json:"spread"`        // (max - min) / median of the runs
-	Bar          string  `json:"bar"`           // "<= 40 ns/op"; empty: none
-	OK           *bool   `json:"ok"`            // null where there is no bar
-	ComparedWith string  `json:"compared_with"` // the other program of a ratio; empty: none
+	Bar          string  `json:"bar"`           // "<= 40 ns/op", or empty
+	OK           *bool   `json:"ok"`            // null where the bar is missing
+	ComparedWith string  `json:"compared_with"` // the other program of a ratio, or empty
 }
 
 // judge picks the figure or, for a pattern, the figures of every bar out of the

@@ -20,7 +20,7 @@ import (
 // A series has the values of one benchmark in one unit, one for each run.
 type series struct {
 	pkg       string // import path
-	benchmark string // BenchmarkX or BenchmarkX/sub, without the GOMAXPROCS suffix
+	benchmark string // BenchmarkX or BenchmarkX/sub, less the GOMAXPROCS suffix
 	unit      string
 	values    []float64
 }

@@ -31,7 +31,7 @@ func main() {
 // A draft is one Internet-Draft and its requirements.
 type draft struct {
 	short, title, name string
-	acts               []string // what sluiced has to use, as flowcontrol.New
+	acts               []string // functions that sluiced has to use, as flowcontrol.New
 	requirements       []requirement
 }
 

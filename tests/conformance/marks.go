@@ -17,7 +17,7 @@ import (
 type mark struct {
 	requirement string // as draft-yang/hop-limit
 	file        string // relative to the root
-	symbol      string // as flow.Algorithm.Hash; empty: the mark is on none
+	symbol      string // as flow.Algorithm.Hash, or empty
 	test        bool
 	soak        bool // a test that make soak alone runs
 }

@@ -21,7 +21,7 @@ const (
 
 // page is the Markdown page of a draft, in the manner of RFC 7942.
 func (d *draft) page(marks []mark, l linked) []byte {
-	var missing []string // of what sluiced has to use
+	var missing []string // of functions that sluiced has to use
 	for _, name := range d.acts {
 		if !l.used(name) {
 			missing = append(missing, "`"+name+"`")

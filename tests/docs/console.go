@@ -10,9 +10,9 @@ import (
 
 // A command is one command of a console block, with its output on the page.
 type command struct {
-	text     string   // without the prompt
+	text     string   // less the prompt
 	line     int      // of the page, from 1
-	output   []string // without line ends
+	output   []string // less line ends
 	from, to int      // the lines of the page, from 0, that output is: [from, to)
 }
 

@@ -100,7 +100,7 @@ func (s *stock) neighbor(uplink int) rows.Row {
 	return rows.Row{Table: "NEIGH_TABLE", Key: u.Name + ":" + s.asic.nextHop(uplink).String(), Fields: map[string]string{"neigh": u.Peer().MAC.String(), "family": map[bool]string{false: "IPv4", true: "IPv6"}[s.asic.v6]}}
 }
 
-// restartsWarm restarts orchagent, which takes all rows again after 3 s. No rule is rewritten.
+// restartsWarm restarts orchagent, which takes all rows again after three seconds of packets. No rule is rewritten.
 func (s *stock) restartsWarm() {
 	s.t.Helper()
 	enable := rows.Row{Table: "WARM_RESTART_ENABLE_TABLE", Key: "swss", Fields: map[string]string{"enable": "true"}}
@@ -110,7 +110,7 @@ func (s *stock) restartsWarm() {
 	restore := make(chan struct{})
 	s.orchagent.StartWarm(s.t, restore)
 	rules := len(s.asic.rules())
-	_ = s.worst(3*stockRate, s.Uplinks) // orchagent restores for as long as the load takes to send so many packets
+	_ = s.worst(3*stockRate, s.Uplinks) // while flows send
 	close(restore)
 	s.until("orchagent has reconciled", func() bool { return s.row("WARM_RESTART_TABLE", "orchagent")["state"] == "reconciled" })
 	s.neighbors()

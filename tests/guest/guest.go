@@ -32,7 +32,7 @@ type Guest struct {
 	console net.Conn
 	answers *bufio.Reader
 	mu      sync.Mutex
-	lost    bool   // a command was not answered as a whole: what comes next may belong to it
+	lost    bool   // a command was answered in part: the next lines may belong to it
 	log     string // of its kernel
 }
 

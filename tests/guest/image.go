@@ -137,7 +137,7 @@ func (s fileSet) withLibraries(name, file string) error {
 	s.all[name] = file
 	f, err := elf.Open(file)
 	if format := (*elf.FormatError)(nil); errors.As(err, &format) || errors.Is(err, io.EOF) {
-		return nil // no program
+		return nil // the program is missing
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)

@@ -85,7 +85,7 @@ func (o *options) run(ctx context.Context) (err error) {
 	var running sync.WaitGroup
 	for _, k := range wanted {
 		result := r.of(k)
-		node, err := f.Node("kernel" + k.name) // it has no link: the guest has no network device
+		node, err := f.Node("kernel" + k.name) // it lacks a link: the guest is offline
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 // called from any goroutine.
 type report struct {
 	Kernels []*result `json:"kernels"`
-	Seconds float64   `json:"seconds"` // of the whole run, with what it built
+	Seconds float64   `json:"seconds"` // of the whole run, with its builds
 
 	file  string
 	began time.Time

@@ -64,7 +64,7 @@ func Rows() []rows.Row {
 			row("SLUICE_FLOW_LABEL", "global", "manage_switch_hash", v), row("SLUICE_IPFIX", "global", "pen", v),
 			row("SLUICE_IPFIX_COLLECTOR", "gold", "address", v), row("SLUICE_IPFIX_COLLECTOR", "gold", "address", "::1", "port", v),
 			row("SLUICE_IPFIX_COLLECTOR", "gold", "address", "::1", "transport", "tls", "ca_file", v))
-		if v != "" { // a key that is not there is no word of a command
+		if v != "" { // a key that is missing is no word of a command
 			all = append(all, row("SLUICE_PORT", v, "role", "edge"), row("SLUICE_IPFIX_COLLECTOR", v, "address", "::1"))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // Offsets in frames without a VLAN tag (PROTOCOLS of RoCEv2: IBTA vol. 1, annex A17).
 const (
 	ethernet   = 14
-	ipv4, ipv6 = 20, 40 // octets of a header without options
+	ipv4, ipv6 = 20, 40 // octets of a header, options left out
 	udp        = 8
 	roceV2     = 4791
 	icrcSize   = 4

@@ -134,7 +134,7 @@ func (l *lab) sources(ctx context.Context, t transfer, pairs []queuePair) error 
 		for _, q := range pairs {
 			want := fmt.Sprint(q.a)
 			if t.silent {
-				want = "" // no packet has it
+				want = "" // absent in packets
 			}
 			row, err := l.leaf.Row(ctx, "SLUICE_FLOW", fmt.Sprintf("%s,%s,%06x", src, dst, q.b))
 			if err != nil {

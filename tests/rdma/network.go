@@ -36,7 +36,7 @@ func attachGuest(host *fabric.Interface, addr, addr4 netip.Prefix, i guest.Image
 		"address flush dev " + host.Name,
 		"link set " + host.Name + " down", "link set " + host.Name + " address 02:ff:ff:ff:ff:01", "link set " + host.Name + " up",
 		"tuntap add tap0 mode tap", "link set tap0 mtu 9100 txqueuelen " + fmt.Sprint(room), "link set tap0 up",
-		"link add name br0 type bridge", // mcast_snooping is off: there is no querier
+		"link add name br0 type bridge", // mcast_snooping is off for lack of a querier
 		"link set br0 type bridge mcast_snooping 0 ageing_time 0",
 		"link set " + host.Name + " master br0", "link set tap0 master br0", "link set br0 up",
 	} {

@@ -36,8 +36,8 @@ type pacer struct {
 // paced is a flow of the pacer.
 type paced struct {
 	first   time.Time // packet of the flow
-	advised time.Time // when the first advice came; zero: none came
-	mbps    uint32    // of the last advice; 0: none
+	advised time.Time // when the first advice came, or zero
+	mbps    uint32    // of the last advice, or 0
 	next    time.Time // when the next packet may leave
 	waiting [][]byte  // bounded by the window of the queue pair
 	octets  int       // that left
@@ -147,7 +147,7 @@ func (p *pacer) release(now time.Time) error {
 			frame := f.waiting[0]
 			f.waiting = f.waiting[1:]
 			if f.mbps != 0 {
-				if f.next.Before(now.Add(-10 * pacerTick)) { // unused time is no credit
+				if f.next.Before(now.Add(-10 * pacerTick)) { // unused time expires
 					f.next = now
 				}
 				f.next = f.next.Add(time.Duration(len(frame)*8*1000/int(f.mbps)) * time.Nanosecond)

@@ -14,7 +14,7 @@ type report struct {
 	Checks []check            `json:"checks"`
 	Spread *spread            `json:"spread,omitempty"`
 	Advice map[string]*advice `json:"advice,omitempty"` // by how connections were set up: cm or tcp
-	Hold   map[string]*losses `json:"hold,omitempty"`   // by what was configured: none or pfcm
+	Hold   map[string]*losses `json:"hold,omitempty"`   // configured method: none or pfcm
 }
 
 // A check is one comparison, as texts that people read.

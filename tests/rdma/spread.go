@@ -26,7 +26,7 @@ const (
 type paths struct {
 	name  string
 	about string
-	moves string // of SLUICE_PLACEMENT; "": no placement
+	moves string // of SLUICE_PLACEMENT; "": off
 	hash  bool   // labels are written
 	asic  bool
 	to    func(*spread) *float64

@@ -18,7 +18,7 @@ type transfer struct {
 	pairs   int    // queue pairs; 0: one
 	cm      bool   // set up by RDMA-CM, else by TCP
 	four    bool   // over IPv4, else IPv6
-	silent  bool   // the receiver sends no answers: source queue pairs stay unknown
+	silent  bool   // the receiver is silent: source queue pairs stay unknown
 }
 
 // options are those of every perftest. 4.096 µs << 21 is 9 seconds, the timeout of queue pairs: the

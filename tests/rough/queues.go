@@ -42,7 +42,7 @@ type pairOf struct {
 	uplinks   int
 	highBytes int
 	queue     int                                      // octets of the slow port's; 0: as the switch has it
-	leaf      func(ctx context.Context, p *pair) error // rows besides; nil: none
+	leaf      func(ctx context.Context, p *pair) error // rows besides, or nil
 	spine     func(ctx context.Context, p *pair) error
 }
 

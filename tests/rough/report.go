@@ -41,7 +41,7 @@ type result struct {
 	DrainedMS     *float64 `json:"drained_ms,omitempty"` // until holds that ended were empty
 	Told          *float64 `json:"told,omitempty"`       // least rate that a sender which follows was advised ÷ its fair share
 	Got           *float64 `json:"got,omitempty"`        // least rate that one of them got ÷ its fair share
-	Refused       *int     `json:"refused,omitempty"`    // holds that the switch had no room for
+	Refused       *int     `json:"refused,omitempty"`    // holds that the switch had lack of room for
 	Turns         *int     `json:"turns,omitempty"`      // at the switches: calls of the SAI library
 	TurnMaxMS     *float64 `json:"turn_max_ms,omitempty"`
 	TurnP999MS    *float64 `json:"turn_p999_ms,omitempty"`

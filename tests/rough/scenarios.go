@@ -22,7 +22,7 @@ type scenario struct {
 type stage struct {
 	bin    string // folder of the programs
 	folder string // for databases; it is removed
-	log    string // file of what sluiced writes
+	log    string // file of the log of sluiced
 	short  bool   // the short form is wanted
 
 	turns site.Turns // of all switches

@@ -40,7 +40,7 @@ type Router struct {
 	fd   int         // packet socket that sees every link
 	in   int         // interface whose other end is the way in
 	path map[int]int // interface at the far end of a link out: its path
-	turn int         // how many times forward was called: what comes late is of another turn
+	turn int         // how many times forward was called: late packets are of another turn
 }
 
 // New makes a router, which ends with the test: the namespace belongs to the calling
@@ -230,7 +230,7 @@ func (r *Router) receive() (mark, path int, err error) {
 	for {
 		n, from, err := unix.Recvfrom(r.fd, buf[:], 0)
 		if errors.Is(err, unix.EINTR) {
-			continue // a signal of the Go runtime: with a receive timeout the kernel does not restart the call
+			continue // a signal of the Go runtime: with a receive timeout the kernel ends the call
 		}
 		if err != nil {
 			return 0, 0, err

@@ -160,7 +160,7 @@ func (a *asic) entry(oid string, fields map[string]string) entry {
 	if hop == nil {
 		return e
 	}
-	e.nextHop, _ = netip.ParseAddr(hop["SAI_NEXT_HOP_ATTR_IP"]) // not valid: the check that compares it says so
+	e.nextHop, _ = netip.ParseAddr(hop["SAI_NEXT_HOP_ATTR_IP"]) // not valid: the check that compares it shows it
 	port := a.objects[kindRIF][hop["SAI_NEXT_HOP_ATTR_ROUTER_INTERFACE_ID"]]["SAI_ROUTER_INTERFACE_ATTR_PORT_ID"]
 	for _, h := range a.objects[kindHostif] {
 		if port != "" && h["SAI_HOSTIF_ATTR_OBJ_ID"] == port {
@@ -181,7 +181,7 @@ func target(fields map[string]string) string {
 	return ""
 }
 
-// parseEntry reads what an entry's own attributes say.
+// parseEntry reads an entry's own attributes.
 func parseEntry(oid string, fields map[string]string) entry {
 	e := entry{oid: oid, table: fields[entryField+"TABLE_ID"]}
 	for name, to := range map[string]*netip.Prefix{"SRC_IP": &e.src, "DST_IP": &e.dst, "SRC_IPV6": &e.src, "DST_IPV6": &e.dst} {

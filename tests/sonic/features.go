@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rowsOfFeatures enables what the driver orchagent does besides placement, a feature at a time.
+// rowsOfFeatures enables the features of the driver orchagent besides placement, a feature at a time.
 func rowsOfFeatures(ctx context.Context, s *sonic) error {
 	if err := s.startSluiced(ctx); err != nil {
 		return err
@@ -254,14 +254,14 @@ func hangs(ctx context.Context, s *sonic) error {
 	})
 }
 
-// logged returns what sluiced's log has after some text.
+// logged returns the log of sluiced after some text.
 func (s *sonic) logged(after string) (string, error) {
 	text, err := os.ReadFile(s.logFile())
 	return strings.TrimPrefix(string(text), after), err
 }
 
-// removals returns how many objects are removed as sluiced's log has it after some text, and of how many
-// it warns that they are still on the switch.
+// removals returns how many removed objects the log of sluiced has after some text, and of how many it warns
+// that they are still on the switch.
 func (s *sonic) removals(after string) (n, warnings int, err error) {
 	text, err := s.logged(after)
 	for line := range strings.Lines(text) {

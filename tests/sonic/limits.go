@@ -19,7 +19,7 @@ const (
 	reserve  = 16
 )
 
-// full has Sluice use what it may of a switch's entries, and then comes the operator.
+// full has Sluice use all its entries of a switch, and then comes the operator.
 func full(ctx context.Context, s *sonic) error {
 	return s.loaded(ctx, false, func(ctx context.Context) error {
 		if err := s.set(ctx, "CRM", "Config", "polling_interval", "86400"); err != nil {

@@ -67,7 +67,7 @@ func calls(file string, from int64) (all []call, end int64, err error) {
 	return all, int64(len(data)), lines.Err()
 }
 
-// applyView is in the name of the call after which syncd has what orchagent made since its start.
+// applyView is in the name of the call after which syncd has all objects that orchagent made since its start.
 const applyView = "APPLY_VIEW"
 
 // rewritten counts rules that the first start of a view had, and that were created again after it:

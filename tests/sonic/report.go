@@ -34,7 +34,7 @@ type check struct {
 	Got      string `json:"got"`
 }
 
-// equal adds a check that got is what was expected.
+// equal adds a check that got equals the expected value.
 func (r *report) equal(name string, expected, got any) bool {
 	c := check{Name: name, Expected: fmt.Sprint(expected), Got: fmt.Sprint(got)}
 	return r.add(name, c.Expected == c.Got, c.Expected, c.Got)

@@ -53,7 +53,7 @@ func sluiced(at string) error {
 	}, os.Stdout, os.Stderr)
 }
 
-// memory is sluiced's state file, and logFile has what it writes.
+// memory is sluiced's state file, and logFile has its log.
 func (s *sonic) memory() string        { return filepath.Join(s.folder, "sluiced.json") }
 func (s *sonic) samplesSocket() string { return filepath.Join(s.folder, "samples") }
 func (s *sonic) logFile() string       { return filepath.Join(s.out, "sluiced.txt") }
@@ -160,7 +160,7 @@ func (p *portIndexes) uplink(index int) bool {
 		return false
 	}
 	p.read, p.ups = time.Now(), map[int]bool{}
-	_ = p.s.leaf.Do(func() error { // a port that is missing has no packets
+	_ = p.s.leaf.Do(func() error { // a port that is missing lacks a packets
 		for i := range uplinks + 1 {
 			link, err := netlink.LinkByName(portName(i))
 			switch {

@@ -18,7 +18,7 @@ import (
 	"sluice/orchagent-ext/testbed/fabric"
 )
 
-// A place is where scenarios run, and what they write.
+// A place is where scenarios run and write.
 type place struct {
 	sonic  string   // root of SONiC's programs
 	has    []string // optional ones that it has

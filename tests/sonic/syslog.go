@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// A syslog keeps what SONiC's programs log, in memory and in a file.
+// A syslog keeps the logs of SONiC's programs, in memory and in a file.
 type syslog struct {
 	socket *net.UnixConn
 	file   *os.File
@@ -19,7 +19,7 @@ type syslog struct {
 	done   chan struct{}
 }
 
-// listenSyslog receives what is sent to a socket at a path, and appends it to a file.
+// listenSyslog receives the messages of a socket at a path, and appends it to a file.
 func listenSyslog(path, file string) (*syslog, error) {
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {

@@ -110,7 +110,7 @@ func check(e *yang.Entry, value string) error {
 		if !t.Enum.IsDefined(value) {
 			return fmt.Errorf("must be one of %s", strings.Join(enumNames(t.Enum), ", "))
 		}
-	case yang.Yleafref, yang.Yunion: // what it refers to may have any name
+	case yang.Yleafref, yang.Yunion: // references may have any name
 		if value == "" {
 			return errors.New("must not be empty")
 		}
@@ -203,7 +203,7 @@ func checkDecimal(t *yang.YangType, value string) error {
 // decimal writes a decimal64 in its canonical form (RFC 7950 section 9.3.2).
 func decimal(f float64) string {
 	if f == 0 {
-		f = 0 // and not -0
+		f = 0 // -0 aside
 	}
 	s := strconv.FormatFloat(f, 'f', -1, 64)
 	if !strings.Contains(s, ".") {

@@ -25,10 +25,10 @@ type Description struct {
 
 // Leaf is a leaf of a table.
 type Leaf struct {
-	Name      string // as in the model: a leaf-list has no "@"
+	Name      string // as in the model: leaf-lists lack the "@"
 	Column    string // as the database has it
-	Help      string // empty: the name says it all
-	Allowed   string // what a value must be, as errors say it, without "must be"
+	Help      string // empty: the name is enough
+	Allowed   string // rule of a value in errors, after "must be"
 	Default   string
 	Values    []string // of an enumeration or a boolean, in the model's order
 	Tables    []string // of which one must have a row with the value as key
@@ -36,7 +36,7 @@ type Leaf struct {
 	Mandatory bool
 	Units     string
 	Counter   bool // it only increases, until it starts again at 0
-	Number    bool // a number that is no counter
+	Number    bool // a number other than a counter
 }
 
 // Describe returns the description of a table; false for an unknown name. Names are those

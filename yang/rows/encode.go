@@ -82,7 +82,7 @@ func valueOf(v reflect.Value) (s string, set bool, err error) {
 		return strconv.FormatBool(v.Bool()), true, nil
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return strconv.FormatUint(v.Uint(), 10), true, nil
-	case reflect.Float64: // the models have no other decimals
+	case reflect.Float64: // the models' only decimals
 		return decimal(v.Float()), true, nil
 	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		e, enum := v.Interface().(ygot.GoEnum)

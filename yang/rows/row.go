@@ -12,9 +12,9 @@ import (
 
 // Row is a row of a database.
 type Row struct {
-	Table  string            // without the separator
-	Key    string            // what follows the separator
-	Fields map[string]string // as HGETALL returns them; nil or NULL=NULL: none
+	Table  string            // less the separator
+	Key    string            // text after the separator
+	Fields map[string]string // as HGETALL returns them; nil or NULL=NULL: empty
 }
 
 // Name returns TABLE|key, which is how operators know the row. A row of a table with one
@@ -36,7 +36,7 @@ type Error struct {
 	Table, Key string
 	Field      string // empty when it is the row as a whole
 	Value      string // of the field; cut where it is long
-	Reason     string // what is wrong, and what is allowed
+	Reason     string // the fault, and the allowed values
 }
 
 // Error implements [error]: row, field, quoted value and reason in one line.

@@ -132,7 +132,7 @@ func (p *listeners) add(l net.Listener, perSource int, config *tls.Config) {
 	begin := sessions.Handshake
 	if config != nil {
 		options = append(options, grpc.Creds(sessions.Follow(credentials.NewTLS(config))))
-	} else { // without TLS to begin with, which takes most of the memory before a login
+	} else { // in the clear at first: TLS takes most of the memory before a login
 		begin, limits.Logins = sessions.Login, limits.Handshakes
 	}
 	s := grpc.NewServer(options...)

@@ -27,7 +27,7 @@ type Source struct {
 // Rate is the rate in force for a queue pair.
 type Rate struct {
 	QueuePair
-	Mbps  uint32 // 0: no advice holds, the sender is free
+	Mbps  uint32 // 0: unadvised holds, the sender is free
 	Until int64  // when this changes unless advice comes, ns
 	By    Source // of the lowest rate
 }
@@ -45,7 +45,7 @@ type Table struct {
 	pairs    map[QueuePair]*pair
 	ends     queue
 
-	Full uint64 // advice that found no room
+	Full uint64 // advice that lacked room
 }
 
 // pair is a queue pair with the advice of all its sources.

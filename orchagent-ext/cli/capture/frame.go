@@ -34,7 +34,7 @@ type Frame struct {
 
 	record []byte              // of the file, with Data in it
 	face   *savefile.Interface // of a pcapng file
-	sent   bool                // by the capturing machine, as the file says
+	sent   bool                // by the capturing machine, by the file
 }
 
 // Nanos returns the time in ns since 1970, or [flow.NoTime].

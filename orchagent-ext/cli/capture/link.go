@@ -13,7 +13,7 @@ import (
 	"sluice/orchagent-ext/wire/sflow"
 )
 
-// Parse parses the frame into p, as far as look says. Link types that package link cannot read
+// Parse parses the frame into p, as far as look allows. Link types that package link cannot read
 // count as not RoCEv2, with their number as reason.
 func (f *Frame) Parse(p *roce.Packet, look roce.Look) error {
 	at, etherType := link.Start(link.Type(f.Link), f.Data)

@@ -24,7 +24,7 @@ type Reader struct {
 	// length is that of the data before it is unpacked, octets; 0: unknown
 	length   int64
 	packed   bool   // compressed
-	unpacked func() // ends the unpacking; nil: there is none
+	unpacked func() // ends the unpacking, or nil
 	count    *counter
 	room     bounds
 	file     *savefile.Reader
@@ -119,7 +119,7 @@ type LeftError struct {
 	savefile.Left
 }
 
-// Error says what was left out, and why.
+// Error names the part that was left out, with the reason.
 func (e *LeftError) Error() string {
 	var parts []string
 	if e.Sections > 0 {
@@ -178,7 +178,7 @@ func (r *Reader) end(err error) error {
 	return err
 }
 
-// Dropped returns how many packets the file says the capture lost before those that were read,
+// Dropped returns how many packets the capture lost by the file before those that were read,
 // since the machine that captured did not keep up.
 func (r *Reader) Dropped() uint64 { return r.dropped }
 

@@ -11,7 +11,7 @@ import (
 type Group struct {
 	// Title is above the bars.
 	Title string
-	Note  string // what to read off the bars, such as "worst ÷ mean 1.31"
+	Note  string // the result of the bars, such as "worst ÷ mean 1.31"
 	// Bars are drawn in their order.
 	Bars []Bar
 }
@@ -20,7 +20,7 @@ type Group struct {
 type Bar struct {
 	// Label is the name of the bar.
 	Label string
-	Value float64 // length of the bar; not finite or below 0 counts as 0
+	Value float64 // length of the bar; infinite, NaN or below 0 counts as 0
 	Text  string  // the value as people read it, with its unit
 }
 

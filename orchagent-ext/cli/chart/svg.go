@@ -216,6 +216,6 @@ func describe(groups []Group) string {
 // escape returns s as XML character data.
 func escape(s string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(s)) // a bytes.Buffer does not fail
+	_ = xml.EscapeText(&b, []byte(s)) // a bytes.Buffer always succeeds
 	return b.String()
 }

@@ -55,7 +55,7 @@ type connection struct {
 
 // open is the message of a connection that is under way.
 type open struct {
-	index int    // in the list; -1: none
+	index int    // in the list, or -1
 	point uint32 // where the connection was first seen: only packets there count
 }
 

@@ -53,7 +53,7 @@ type element struct {
 func records(ctx context.Context, r io.Reader) ([]load.Seen, error) {
 	var all []load.Seen
 	system := netflow.CreateTemplateSystem()
-	queuePair := map[element]bool{} // elements that RFC 5610 says are rdmaDestinationQP
+	queuePair := map[element]bool{} // elements of rdmaDestinationQP by RFC 5610
 	header := make([]byte, headerLen)
 	for n := 1; ; n++ {
 		if err := ctx.Err(); err != nil {
@@ -117,7 +117,7 @@ func learn(values []netflow.DataField, queuePair map[element]bool) {
 // headers, as acknowledgements have.
 func record(values []netflow.DataField, queuePair map[element]bool) (s load.Seen, ok bool) {
 	var octets, packets, port, destination uint64
-	destination = rocePort // where the record has no port
+	destination = rocePort // where the record lacks a port
 	headers := int64(headers6)
 	for _, v := range values {
 		b, _ := v.Value.([]byte)
@@ -156,7 +156,7 @@ func record(values []netflow.DataField, queuePair map[element]bool) (s load.Seen
 	}
 	s.QP |= port << 32
 	s.Octets = int64(octets) - int64(packets)*headers
-	const extended = 16 // a packet that has no more beside them carries no data
+	const extended = 16 // a packet of this length is empty
 	return s, destination == rocePort && s.Src.IsValid() && s.Dst.IsValid() && packets > 0 && s.Octets > int64(packets)*extended
 }
 

@@ -98,7 +98,7 @@ func swap(edits []Edit) (was []rows.Row, changes []sonicdb.Change) {
 type Line struct {
 	Added        bool
 	Row          string
-	Field, Value string // empty: of a row without fields
+	Field, Value string // empty: of a row of its key alone
 }
 
 // Lines returns edits by field, one line each; a value that changed is two lines.

@@ -33,7 +33,7 @@ type Entry struct {
 	Time time.Time `json:"time"`
 	// By is the user who made it.
 	By      string `json:"by"`
-	Command string `json:"command"` // without the program's name
+	Command string `json:"command"` // less the program's name
 	// Edits has the rows that it changed.
 	Edits []Edit `json:"edits"`
 }

@@ -28,8 +28,8 @@ type Store interface {
 // Writer changes a Store.
 type Writer struct {
 	Store Store
-	File  string // of the journal; empty: no journal is kept
-	Dry   bool   // nothing is written
+	File  string // of the journal; empty: the journal is off
+	Dry   bool   // a trial: writes are skipped
 	Now   func() time.Time
 	Warn  func(error) // takes the reason why a change was written that the journal lacks
 

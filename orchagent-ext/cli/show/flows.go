@@ -164,7 +164,7 @@ func foundBy(f map[string]string) string {
 	switch {
 	case f["method"] == "sampled" && f["confidence_percent"] != "":
 		return "sampled, " + f["confidence_percent"] + "%"
-	case f["method"] == "" && f["exact"] == "true": // of a version without the field
+	case f["method"] == "" && f["exact"] == "true": // of a version that lacks the field
 		return "exact"
 	}
 	return or(f["method"], "-")
@@ -213,7 +213,7 @@ func holds(d *Data, _ Options) (*Answer, error) {
 func hosts(d *Data, o Options) (*Answer, error) {
 	all := d.fields("SLUICE_HOST")
 	microseconds := func(f map[string]string) float64 {
-		v, _ := strconv.ParseFloat(f["rtt_us"], 64) // 0 where there is none
+		v, _ := strconv.ParseFloat(f["rtt_us"], 64) // or 0
 		return v
 	}
 	slices.SortStableFunc(all, func(a, b map[string]string) int { return cmp.Compare(microseconds(b), microseconds(a)) })

@@ -12,7 +12,7 @@ import (
 
 // Block is pairs, a table, or lines of text.
 type Block struct {
-	Pairs [][2]string // those without a value are left out
+	Pairs [][2]string // empty ones are left out
 	// Header has the titles of a table.
 	Header []string
 	// Spare are those that a narrow terminal leaves out, the first one first.
@@ -21,7 +21,7 @@ type Block struct {
 	Rows [][]string
 	// Text is a block of sentences, in place of a table.
 	Text   string
-	Joined bool // no empty line between the block before and this one
+	Joined bool // directly after the block before
 }
 
 // Text returns the answer for people.
@@ -46,7 +46,7 @@ func (b *Block) write(w io.Writer, style output.Style) {
 		for _, row := range b.Rows {
 			t.Row(row...)
 		}
-		_ = t.End() // w never fails
+		_ = t.End() // w always succeeds
 	case b.Text != "":
 		_, _ = io.WriteString(w, text.Lines(b.Text)+"\n")
 	default:

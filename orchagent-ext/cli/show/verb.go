@@ -12,7 +12,7 @@ type Verb struct {
 	// Flags: those of [Options] that it takes: top, port, qp, congested, all
 	Flags  []string
 	text   bool // in JSON all values are texts, as CONFIG_DB and config_db.json have them
-	daemon bool // without a daemon there is nothing to show
+	daemon bool // it needs a daemon
 	show   func(*Data, Options) (*Answer, error)
 }
 

@@ -21,7 +21,7 @@ type Kind uint8
 
 // The kinds of frames of a [Tap].
 const (
-	Other    Kind = iota // a header that is not parsed
+	Other    Kind = iota // an unparsed header
 	Ethernet             // an Ethernet header
 	IP                   // an IP header
 )

@@ -57,7 +57,7 @@ func OpenTap(ctx context.Context, devices []string, groups ...[6]byte) (*Tap, er
 	if len(t.devices) == 1 {
 		to.Ifindex = t.devices[0]
 	}
-	fd, err := open(unix.AF_PACKET, 0) // nothing is received before bind
+	fd, err := open(unix.AF_PACKET, 0) // reception begins with bind
 	if err != nil {
 		return nil, err
 	}

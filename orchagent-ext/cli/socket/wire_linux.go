@@ -26,7 +26,7 @@ func open(domain, protocol int) (int, error) {
 
 // IPSender sends IP packets that are complete from their header on.
 type IPSender struct {
-	device *net.Interface // nil: as the routes say
+	device *net.Interface // nil: by the routes
 	v4, v6 *os.File       // opened when first needed
 }
 
@@ -126,7 +126,7 @@ func OpenLink(device string, groups ...[6]byte) (*Link, error) {
 		}
 		to.Ifindex = i.Index
 	}
-	fd, err := open(unix.AF_PACKET, 0) // nothing is received before bind
+	fd, err := open(unix.AF_PACKET, 0) // reception begins with bind
 	if err != nil {
 		return nil, err
 	}

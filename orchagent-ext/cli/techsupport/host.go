@@ -55,7 +55,7 @@ func versions(_ context.Context, c *Config) ([]Item, error) {
 	for _, name := range []string{"/etc/os-release", "/etc/sonic/sonic_version.yml"} {
 		text, err := c.file(name)
 		if err != nil {
-			continue // not SONiC, or a small image
+			continue // another system than SONiC, or a small image
 		}
 		fields := map[string]string{}
 		for line := range strings.Lines(text) {

@@ -65,7 +65,7 @@ func (c *Config) linesOf(ctx context.Context, name string, after time.Time) ([]s
 		}
 	}
 	var lines []string
-	room := mostItem // of what is kept; the last lines count
+	room := mostItem // of the kept text; the last lines count
 	in := bufio.NewReaderSize(f, longestLine)
 	for n := 0; ; n++ {
 		if n%1000 == 0 && ctx.Err() != nil {

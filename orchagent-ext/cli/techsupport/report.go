@@ -16,7 +16,7 @@ import (
 
 // Bounds of a report.
 const (
-	Longest = 30 * time.Second // a part that is not done by then is left out
+	Longest = 30 * time.Second // a late part is left out
 	Largest = 10 << 20         // octets of all parts, before they are packed
 
 	mostPart  = 600 << 10 // octets of one part, in JSON
@@ -51,7 +51,7 @@ type Part struct {
 	Name string `json:"name"`
 	// About describes the part in one line.
 	About string `json:"about"`
-	Error string `json:"error,omitempty"` // why it is not there, or not whole
+	Error string `json:"error,omitempty"` // reason that it is missing or cut
 	// Items are its rows, at most as many as its limit.
 	Items []Item `json:"items"`
 
@@ -108,7 +108,7 @@ func collect(ctx context.Context, c *Config, from []source) *Report {
 	}
 	results := make([]chan result, len(from))
 	for i, s := range from {
-		results[i] = make(chan result, 1) // a late result blocks no goroutine
+		results[i] = make(chan result, 1) // a late result leaves its goroutine free
 		go func() {
 			var got result
 			defer func() {

@@ -16,7 +16,7 @@ type Layout struct {
 	Height int   // lines; 0: as many as there are
 	UTF8   bool  // the terminal shows it
 	Color  bool  // of states
-	Order  Order // by what the flows are sorted, for their header
+	Order  Order // sort key of the flows, for their header
 	Footer string
 }
 

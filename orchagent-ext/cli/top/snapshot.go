@@ -36,7 +36,7 @@ var (
 type Snapshot struct {
 	// At: when sluiced read the counters; without that time, when the rows were read
 	At    time.Time
-	timed bool // it says so
+	timed bool // it shows it
 
 	read       time.Time // when the rows were read
 	state      map[string]string

@@ -35,7 +35,7 @@ func (v *View) portTable(g glyphs, l Layout, n int) []string {
 	}
 	shown := v.Ports
 	if n < len(shown) {
-		n = max(0, n-1) // the last line says how many are left out
+		n = max(0, n-1) // the last line counts those left out
 		shown = busiest(shown, n)
 	}
 	c := []column{{title: "PORT", left: true}, {title: "ROLE", left: true}, {title: "LINK", left: true}, {title: "RX-BIT/S"}, {title: "RX-PKT/S"}, {title: "TX-BIT/S"}, {title: "TX-PKT/S"}, {title: "SHARE", least: len("100.0%")}, {title: "BY-HASH", least: len("100.0%")}, {title: "QUEUE"}}
@@ -59,10 +59,10 @@ func (v *View) portTable(g glyphs, l Layout, n int) []string {
 			c[i].cells = append(c[i].cells, cell)
 		}
 	}
-	if !depths { // the switch does not tell of its queues
+	if !depths { // the switch hides its queues
 		c = c[:len(c)-1]
 	}
-	if !placed { // no label is chosen
+	if !placed { // labels are all hashed
 		c = slices.Delete(c, 8, 9)
 	}
 	if !links {
@@ -194,7 +194,7 @@ func streams(flows []Flow) []string {
 func (v *View) flowLines() int {
 	n := max(1, len(v.Flows))
 	if v.more > 0 || v.above > 0 {
-		n++ // that says so
+		n++ // that shows it
 	}
 	return n
 }

@@ -49,8 +49,8 @@ func first(s string, n int) string {
 // column is one of a table.
 type column struct {
 	title string
-	left  bool // aligned so; numbers are not
-	least int  // width, so that the table does not move when numbers do
+	left  bool // aligned left; numbers right
+	least int  // width, for a table that keeps its columns
 	cells []string
 }
 

@@ -21,13 +21,13 @@ type View struct {
 	// reading; "" after a success.
 	Unread string `json:"unread,omitempty"`
 
-	State      string `json:"state"` // empty: sluiced does not run
+	State      string `json:"state"` // empty: sluiced is down
 	StaleSince string `json:"stale_since,omitempty"`
 	// FlowLabel is the status of flow labels.
 	FlowLabel string `json:"flow_label"`
 	// Method is that of flow labels.
 	Method string `json:"method"`
-	Needs  []Need `json:"needs"` // what the switch can
+	Needs  []Need `json:"needs"` // capabilities of the switch
 	// Started is when sluiced started.
 	Started string `json:"since"`
 	// TrackedFlows is the number of flows that are tracked.
@@ -59,7 +59,7 @@ type View struct {
 	more   int    // flows that Limit took away
 	above  int    // flows that Skip took away
 	only   string // the port that is left
-	search string // what Find looked for
+	search string // text of Find
 }
 
 // Need is by which method the switch meets a need of SLUICE_CAPABILITY.
@@ -68,8 +68,8 @@ type Need struct {
 	Need string `json:"need"`
 	// Method is the one in use.
 	Method string `json:"method"`
-	Reason string `json:"reason"` // why no preferred one
-	State  string `json:"state"`  // active, unproven or none
+	Reason string `json:"reason"` // reason against each preferred one
+	State  string `json:"state"`  // active, unproven, or "none"
 }
 
 // needs are the needs that a row of SLUICE_CAPABILITY has, sorted.
@@ -99,7 +99,7 @@ type Port struct {
 	Name string `json:"name"`
 	// Role is that of SLUICE_PORT: edge, fabric or border.
 	Role string `json:"role"`
-	Link string `json:"link,omitempty"` // up, down; empty: not known
+	Link string `json:"link,omitempty"` // up, down; empty: unknown
 	// RxBits is the rate of received octets, bit/s.
 	RxBits Number `json:"rx_bits"`
 	// RxPackets is the rate of received packets a second.
@@ -130,7 +130,7 @@ type Queue struct {
 type Paths struct {
 	// Count is the number of fabric ports.
 	Count       int    `json:"count"`
-	Idle        int    `json:"idle"`            // that send nothing
+	Idle        int    `json:"idle"`            // that are silent
 	WorstToMean Number `json:"worst_over_mean"` // of all
 	// Carrying: of those that are not idle
 	Carrying Number `json:"worst_over_mean_carrying"`
@@ -195,7 +195,7 @@ type Flow struct {
 	Packets Number `json:"packets"`
 	// Bytes is the sum of its octets.
 	Bytes Number `json:"bytes_total"`
-	Share Number `json:"share"` // of what all flows here send, 0 to 1
+	Share Number `json:"share"` // of the traffic of all flows here, 0 to 1
 
 	// Of flows whose packets come to the CPU.
 	CE     Number `json:"ce_share"`    // of the packets since the reading before, 0 to 1

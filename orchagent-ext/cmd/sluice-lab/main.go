@@ -20,6 +20,6 @@ var version = "dev"
 // main exits with the code of [lab.Run].
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends what the first did not
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	os.Exit(lab.Run(ctx, version, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

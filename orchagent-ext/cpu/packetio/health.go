@@ -37,12 +37,12 @@ type FlowHealth struct {
 	health.Key // of the session
 	health.Counters
 	SrcQP         uint32
-	SrcQPFrom     flow.Provenance // flow.None: it is not known
+	SrcQPFrom     flow.Provenance // flow.None: unknown
 	FlowLabel     uint32          // of the last packet
 	SrcPort       uint16
-	In, Out       uint64  // ports of the last packet, as the source numbers them; 0: not known
+	In, Out       uint64  // ports of the last packet, as the source numbers them; 0: unknown
 	First, Last   int64   // ns since 1970
-	Goodput       float64 // bit/s; 0: not known
+	Goodput       float64 // bit/s; 0: unknown
 	Messages      uint64
 	MessageMedian uint64 // octets
 	MessageP99    uint64
@@ -57,10 +57,10 @@ type healthReader struct {
 	whole bool
 	sight sight
 	idle  int64
-	meter *ipfix.HealthMeter // nil: health is not exported
+	meter *ipfix.HealthMeter // nil: export of health is off
 
 	reports handover[Report]
-	filling *Report // nil: none is asked for
+	filling *Report // nil: unwanted
 	next    int     // direction
 	at      int64   // when the last one was done, ns
 }
@@ -160,7 +160,7 @@ type sight struct {
 	rate, burst float64
 	tokens      float64
 	filled      int64
-	drained     bool // no packet waited behind the last ones
+	drained     bool // the last ones were at the end of the ring
 	blind       bool
 }
 

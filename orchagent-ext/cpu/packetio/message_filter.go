@@ -83,7 +83,7 @@ func (c *MessageConfig) fast(p *assembly, candidate, other string) {
 	p.add(bpf.LoadAbsolute{Off: v6Next, Size: 1})
 	p.jump(hopByHop, "sender", "")
 	p.jump(destOptions, "sender", "")
-	p.jump(protoAH, "sender", "") // what is behind it is read later
+	p.jump(protoAH, "sender", "") // the rest is read later
 	p.jump(protoICMPv6, "", "no")
 	p.add(bpf.LoadAbsolute{Off: v6Transport, Size: 1})
 	p.jump(uint32(c.Codes.PFCMType), "", "no")

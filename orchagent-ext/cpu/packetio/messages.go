@@ -22,7 +22,7 @@ import (
 // Message is a notification that came in, read and judged by its octets alone.
 type Message struct {
 	Port   uint32 // interface index of the netdev that it came in by
-	At     int64  // when the kernel had it: ns, CLOCK_MONOTONIC; 0: not known, since the clock was set
+	At     int64  // when the kernel had it: ns, CLOCK_MONOTONIC; 0: unknown, since the clock was set
 	Packet notify.Packet
 	Err    error // of notify.Packet's ParseIP
 }
@@ -43,8 +43,8 @@ type Messages struct {
 	batch  batch // of Receive
 
 	police   policer
-	noPolice error // why there is no policer; nil: there is one
-	unpolice error // why the kernel does not police as configured; nil: it does
+	noPolice error // reason that the policer is missing; nil: it is loaded
+	unpolice error // reason that the kernel polices otherwise; nil: it polices as configured
 
 	to6    unix.SockaddrInet6
 	to4    unix.SockaddrInet4
@@ -61,15 +61,15 @@ type Dropped uint8
 
 // The reasons.
 const (
-	DroppedSender Dropped = iota // its sender may not send it
-	DroppedMark                  // it came without the mark that is demanded
+	DroppedSender Dropped = iota // its sender lacks the right
+	DroppedMark                  // it lacks the demanded mark
 	numDropped
 )
 
 const (
 	messageBuffer = 8 << 20          // octets that wait in the kernel, of each socket: some 10,000 messages
 	slowPatience  = 200              // ms that Run waits for packets
-	slowPause     = time.Millisecond // after what it has read: a flood is read in batches
+	slowPause     = time.Millisecond // after its batch: a flood is read in batches
 	oldest        = time.Second      // a time stamp older than this is of a clock that was set
 	control       = 6                // SO_PRIORITY: before all traffic
 	maxBatch      = 32               // messages that one call receives
@@ -416,7 +416,7 @@ func (b *batch) receive(fd, most int) int {
 	}
 	n, _, err := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.headers[0])), uintptr(most), unix.MSG_DONTWAIT, 0, 0)
 	if err != 0 {
-		return 0 // nothing waits
+		return 0 // the queue is empty
 	}
 	return int(n)
 }

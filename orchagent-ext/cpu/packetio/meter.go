@@ -19,7 +19,7 @@ type Metering struct {
 	Export func([]ipfix.Record)
 	// takes records of how connections fare, with [Config.Health]; nil: none
 	Health  func([]ipfix.Health)
-	Ignored *ipfix.Ignored // counts what is not accounted for; nil: nothing does
+	Ignored *ipfix.Ignored // counts unmetered packets, or nil
 }
 
 // biflowQueue is how many records wait for those of the other direction.

@@ -25,14 +25,14 @@ type Netdev struct {
 	fd, wake int // the socket; an eventfd that ends a wait
 	ring     []byte
 	block    uint32 // of the ring, that is read or is to be next
-	left     uint32 // packets in it that were not given out; 0: it is the kernel's
+	left     uint32 // packets in it still to be given out; 0: it is the kernel's
 	next     uint32 // offset in the block of the next packet
 
 	ctx  context.Context // that ends waits; one for many
 	stop func() bool
 
 	ports atomic.Pointer[map[uint32]string] // names by interface index
-	why   atomic.Uint32                     // of what comes by the netdevs
+	why   atomic.Uint32                     // of packets of the netdevs
 
 	rate    atomic.Pointer[clock.Rate] // of all packets that it returns; nil: all pass
 	tokens  clock.Bucket
@@ -45,7 +45,7 @@ type Netdev struct {
 	samples   atomic.Pointer[samples] // nil before they were wanted
 	listening atomic.Bool
 
-	mu      sync.Mutex // of the statistics, which the kernel forgets when it has told them
+	mu      sync.Mutex // of the statistics, which the kernel resets at each reading
 	dropped uint64
 }
 

@@ -12,7 +12,7 @@ import (
 // Pair is a session with the queue pair that sends it.
 type Pair struct {
 	Src, Dst      netip.Addr
-	DestQP, SrcQP uint32 // SrcQP 0: not known
+	DestQP, SrcQP uint32 // SrcQP 0: unknown
 
 	// Of the packet that reported it; SrcPort is 0 for a packet of another flow.
 	SrcPort, PKey uint16
@@ -73,7 +73,7 @@ func pairOf(p *roce.Packet, f *flow.Flow, srcQP uint32) Pair {
 // watched reports a packet, with its own octets.
 func (r *Reader) watched(p *roce.Packet, f *flow.Flow, frame *Frame) {
 	cnp := p.Opcode() == roce.CNP
-	if p.Fragment() || frame.Why == Copied && !cnp { // a copy is no sample
+	if p.Fragment() || frame.Why == Copied && !cnp { // copies are left out of samples
 		return
 	}
 	qp, _ := r.table.SrcQP(f)
@@ -98,7 +98,7 @@ type NewFlow struct {
 	Src, Dst netip.Addr
 	DestQP   uint32
 	Label    uint32
-	From, To uint64 // 0: not known
+	From, To uint64 // 0: unknown
 	Times    uint32 // that it was seen lately, 2 or more
 	SrcPort  uint16 // UDP
 }

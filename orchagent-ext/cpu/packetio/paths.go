@@ -8,7 +8,7 @@ import "net/netip"
 type Sample struct {
 	Src, Dst netip.Addr
 	SrcPort  uint16 // UDP
-	From, To uint64 // the ports, as the source numbers them; 0: not known
+	From, To uint64 // the ports, as the source numbers them; 0: unknown
 	Octets   int    // of the packet
 }
 

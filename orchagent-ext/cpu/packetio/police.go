@@ -75,7 +75,7 @@ func (r messageRates) drop(ipv6 bool) bool {
 // over IPv6.
 func (p *policer) attach(fd int, ipv6 bool, rates messageRates) error {
 	if !rates.drop(ipv6) {
-		return nil // the kernel refuses a program that never gets to its end "drop"
+		return nil // the kernel refuses a program with an unreachable end "drop"
 	}
 	program, err := loadFilter(p.program(ipv6, rates))
 	if err != nil {
@@ -140,7 +140,7 @@ func (p *policer) program(ipv6 bool, rates messageRates) []uint64 {
 		a.jump(unix.BPF_JA, 0, 0, "pass")
 		a.label("ppfc")
 	}
-	if rates.ppfcBySource.PerSecond != 0 { // first: what it drops takes nothing of its port's
+	if rates.ppfcBySource.PerSecond != 0 { // first: its drops leave the port's tokens
 		source, words := v4Source, 1
 		if ipv6 {
 			source, words = v6Source, 4
@@ -158,7 +158,7 @@ func (p *policer) program(ipv6 bool, rates messageRates) []uint64 {
 	a.label("pass")
 	a.add(unix.BPF_ALU64|unix.BPF_MOV|unix.BPF_K, r0, 0, 0, wholePacket)
 	a.add(unix.BPF_JMP|unix.BPF_EXIT, 0, 0, 0, 0)
-	if !a.jumpsTo("drop") { // the kernel refuses instructions that it never reaches
+	if !a.jumpsTo("drop") { // the kernel refuses unreachable instructions
 		return a.resolved()
 	}
 	a.label("drop")

@@ -16,12 +16,12 @@ import (
 
 // Frame is one packet to the CPU.
 type Frame struct {
-	Data            []byte // Ethernet frame without frame check sequence, maybe cut
+	Data            []byte // Ethernet frame, less the frame check sequence, maybe cut
 	Length          int    // octets that it had on the wire
-	Ingress, Egress uint32 // interface indexes that it came in and goes out by; 0: not known
-	From, To        uint64 // the same as the source numbers its ports; 0: not known
+	Ingress, Egress uint32 // interface indexes that it came in and goes out by; 0: unknown
+	From, To        uint64 // the same as the source numbers its ports; 0: unknown
 	Why             Why
-	At              int64 // ns since 1970: when the kernel had it; 0: not known
+	At              int64 // ns since 1970: when the kernel had it; 0: unknown
 }
 
 // Why is the reason for which the CPU has a packet.
@@ -48,33 +48,33 @@ const Patience = 500 * time.Millisecond
 // Stats counts packets by their fate. Each is counted once in the first four.
 type Stats struct {
 	RoCE        uint64 // followed
-	Tunnelled   uint64 // followed; a label inside a tunnel is not written
+	Tunnelled   uint64 // followed; labels inside tunnels stay
 	NotRoCE     uint64
 	Malformed   uint64
 	QueueFull   uint64 // news of flows that found the queue full
 	NewFlows    uint64 // news that went out
-	SeenOnce    uint64 // packets without a label of flows that were not seen before
+	SeenOnce    uint64 // unlabelled packets of new flows
 	FlowsKnown  uint64 // flows in the table now
 	SamplesFull uint64 // samples for placement that found the queue full
-	Unfollowed  uint64 // packets of connections that found no room in Config.Health
+	Unfollowed  uint64 // packets of connections beyond the room of Config.Health
 	Datagrams   uint64 // news of datagrams, whose label leaves the source queue pair out
 }
 
 // Config of a Reader.
 type Config struct {
-	Labels     bool // tell of flows that are to be labelled
+	Labels     bool // report flows that are to be labelled
 	Algorithm  flow.Algorithm
-	ZeroOnly   bool          // tell of unlabelled flows only
+	ZeroOnly   bool          // report unlabelled flows only
 	Computed   bool          // the switch computes labels: packets come with them
-	ZeroSrcQP  bool          // the source queue pair of a connection counts as 0, known or not
+	ZeroSrcQP  bool          // the source queue pair of a connection counts as 0 in any case
 	Capacity   int           // flows; 0: 65,536
 	Idle       time.Duration // after which a flow is forgotten; 0: 5 minutes
 	Queue      int           // news that wait for the control path; 0: 4,096
 	Now        func() time.Time
-	Metering   *Metering // nil: nothing is exported
-	Health     *Health   // nil: connections are not followed
+	Metering   *Metering // nil: export is off
+	Health     *Health   // nil: health is off
 	RoundTrips bool      // round-trip times to hosts are measured
-	Samples    int       // of packets that wait for placement; 0: none are kept
+	Samples    int       // of packets that wait for placement; 0: samples are off
 
 	// Learned is called with a source queue pair when it becomes known, and at times later.
 	// It must return at once. It may be nil.
@@ -94,17 +94,17 @@ type Reader struct {
 	config Config
 	table  *flow.Table
 	news   chan NewFlow
-	paths  chan Sample // nil: no samples are kept
+	paths  chan Sample // nil: samples are off
 
-	probation *flow.Probation // nil: labels are not told of
+	probation *flow.Probation // nil: labels are off
 
 	seen    []lately       // of each flow, by its slot; nil: see [Config.Seen]
-	ports   []ports        // that were told of each flow, by its slot; nil: labels are not told of
-	meter   *ipfix.Meter   // nil: none
-	biflows *ipfix.Biflows // behind meter; nil: none
+	ports   []ports        // reported of each flow, by its slot; nil: labels are off
+	meter   *ipfix.Meter   // or nil
+	biflows *ipfix.Biflows // after meter, or nil
 	lost    uint64         // by the source, when that was asked last
-	health  *healthReader  // nil: none
-	times   *timesReader   // nil: none
+	health  *healthReader  // or nil
+	times   *timesReader   // or nil
 	now     int64
 	packets [flow.MaxBurst]roce.Packet
 	from    [flow.MaxBurst]int // of packets: the frame
@@ -119,7 +119,7 @@ const (
 	defaultIdle  = 5 * time.Minute
 	defaultQueue = 4096
 	expireBudget = 64      // flows that are looked at a burst
-	restBudget   = 1 << 16 // and when no packet came for a while
+	restBudget   = 1 << 16 // and after a pause of the packets
 )
 
 // New returns a reader of a source.

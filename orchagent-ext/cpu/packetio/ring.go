@@ -99,7 +99,7 @@ func (s *Netdev) take(frames []Frame) (n int) {
 		b := s.ring[s.block*blockSize:][:blockSize]
 		head := (*unix.TpacketHdrV1)(unsafe.Pointer(&b[blockHeader]))
 		if s.left == 0 {
-			if s.next != 0 { // what was given out of it is no longer valid: it is the next call
+			if s.next != 0 { // its packets are invalid from the next call on
 				if n > 0 {
 					return n
 				}

@@ -103,10 +103,10 @@ func (s *samples) take(frames []Frame, ports map[uint32]string) (n int) {
 	for n < len(frames) && n < len(s.slots) {
 		got, err := unix.Read(s.fd, s.slots[n])
 		if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ENOBUFS) {
-			continue // ENOBUFS: some were lost, which their numbers will tell
+			continue // ENOBUFS: some were lost, as their numbers will show
 		}
 		if err != nil {
-			return n // nothing waits
+			return n // the queue is empty
 		}
 		if f, ok := s.parse(s.slots[n][:got]); ok && ports[f.Ingress] != "" {
 			f.From, f.To = uint64(f.Ingress), uint64(f.Egress)

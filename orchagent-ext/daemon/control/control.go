@@ -54,7 +54,7 @@ type Settings struct {
 	Choices  engine.Choices
 	Hosts    []rtt.Host // round-trip times that packets show, in ns since 1970
 	Now      time.Time
-	Sampling uint32 // packets that a sample represents; 0: there are none
+	Sampling uint32 // packets that a sample represents, or 0
 }
 
 // Control is flow control of a switch, which runs while notifications are configured. The

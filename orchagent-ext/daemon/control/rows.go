@@ -198,9 +198,9 @@ func congested(f *flowcontrol.CongestedFlow, since time.Time, by knowledge, row 
 		row.IngressPort = &f.In
 	}
 	if f.Advised != 0 {
-		row.AdvisedMbps, row.NotFollowing = &f.Advised, &f.Defies
+		row.AdvisedMbps, row.NotFollowing = &f.Advised, &f.Exceeds
 	}
-	if f.Said {
+	if f.Requested {
 		row.NotifiedNeighbor = telemetry.Text(f.To.String())
 	}
 }

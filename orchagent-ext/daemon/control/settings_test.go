@@ -161,7 +161,7 @@ func TestCongestedAndHeldFlowsHaveRows(t *testing.T) {
 	src, dst := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
 	c := Control{running: &running{config: &flowcontrol.Config{}, report: &flowcontrol.Report{
 		At:    45e8,
-		Flows: []flowcontrol.CongestedFlow{{Port: "Ethernet4", Number: 3, In: "Ethernet0", Source: src, Destination: dst, DestQP: 17, Label: 9, Stream: 7, Octets: 150_000, Congested: true, Said: true, To: netip.MustParseAddr("fe80::1"), Since: 4e9}, {}},
+		Flows: []flowcontrol.CongestedFlow{{Port: "Ethernet4", Number: 3, In: "Ethernet0", Source: src, Destination: dst, DestQP: 17, Label: 9, Stream: 7, Octets: 150_000, Congested: true, Requested: true, To: netip.MustParseAddr("fe80::1"), Since: 4e9}, {}},
 		Holds: []flowcontrol.Hold{{Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Index: 4, Queue: 3, Stream: 8, Since: 4e9, Until: 6e9}, {Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Stream: 9, Ignored: true}},
 	}}}
 	id := func(n uint16) *uint16 { return &n }

@@ -30,7 +30,7 @@ type admission struct {
 	refusedLimit                            int    // entries that there could be then
 	loggedAt                                time.Time
 
-	computed bool // the switch labels flows without an entry, too
+	computed bool // the switch labels flows that lack an entry, too
 }
 
 // portFlows are the flows of a port.
@@ -63,7 +63,7 @@ const (
 	moreTimes = 100 * time.Millisecond // after which twice as often may be asked for
 	lessTimes = 10 * time.Second       // and half as often
 
-	roomTime    = 10 * time.Second // for which a switch that had no room is believed
+	roomTime    = 10 * time.Second // for which a switch that had lack of room is believed
 	refusalTime = 10 * time.Second // for which a refusal is a warning
 )
 

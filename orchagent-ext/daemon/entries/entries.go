@@ -38,9 +38,9 @@ type flowSeen struct {
 	at              time.Time
 	gap             time.Duration // the longest time without a packet
 	rate            float64       // packets a second when it was last looked at
-	port            string        // of portFlows; "": not known
+	port            string        // of portFlows; "": unknown
 	place           int           // there
-	ingress, egress string        // ports by which the CPU saw it last; "": not known
+	ingress, egress string        // ports by which the CPU saw it last; "": unknown
 }
 
 // unlabelled returns the flow as a key: there is one entry for it, whatever the label.

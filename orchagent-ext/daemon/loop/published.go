@@ -89,7 +89,7 @@ func (p *published) counted(err error, log *slog.Logger) {
 // leave removes the rows that hold only while a process runs: another one is to come.
 func (p *published) leave(ctx context.Context) error {
 	p.state.Delete(telemetry.TableState, "global")
-	p.state.Replace(telemetry.TableHold, nil) // what was held goes on
+	p.state.Replace(telemetry.TableHold, nil) // held packets go on
 	p.state.Replace(telemetry.TableNextHop, nil)
 	p.state.Replace(telemetry.TableHash, nil)
 	if p.mirrored {

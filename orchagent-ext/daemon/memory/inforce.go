@@ -33,7 +33,7 @@ const patience = 100 * time.Millisecond
 // InForce keeps the rows that are in force in a file, for the next start. It writes in a
 // task of its own, so that the loop never waits for a disk.
 type InForce struct {
-	file     string // "": none
+	file     string // or ""
 	database string
 	next     chan pending  // of capacity 1: the latest
 	done     chan struct{} // closed when the last one was handled; nil: there was none

@@ -25,7 +25,7 @@ import (
 // the rows; each change follows in a line of its own, one without fields for a row that is
 // gone. It is for one goroutine.
 type ledgerCopy struct {
-	file string // "": none
+	file string // or ""
 	of   copyHead
 	log  *slog.Logger
 

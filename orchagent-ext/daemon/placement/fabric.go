@@ -31,7 +31,7 @@ const mostShared = 64 << 20
 type sharing struct {
 	*placer.Share        // nil: loads are not shared
 	err           error  // why they are not; nil: they are
-	reason        string // what the row of this leaf lacks; ""
+	reason        string // missing part of the row of this leaf, or ""
 }
 
 // Run shares until ctx ends.

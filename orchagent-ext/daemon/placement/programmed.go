@@ -38,7 +38,7 @@ type programmed struct {
 
 	mu     sync.Mutex
 	groups []nexthops.Programmed
-	err    error // why they are not known; nil: they are
+	err    error // why they are unknown; nil: they are
 }
 
 // reconcileOrder begins to read what is programmed where a learned model needs it, or where

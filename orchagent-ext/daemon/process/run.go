@@ -49,7 +49,7 @@ type Options struct {
 
 // SAI are the options of the SAI library.
 type SAI struct {
-	Library   string // path of the SAI library; "": none
+	Library   string // path of the SAI library, or ""
 	Profile   map[string]string
 	Connect   bool // to a switch that another process initialized
 	CallLimit time.Duration

@@ -42,7 +42,7 @@ type Snapshot struct {
 	VRFs map[string]string
 	// Neighbors: DEVICE_NEIGHBOR that has a name, by port
 	Neighbors map[string]Neighbor
-	Hostname  string // DEVICE_METADATA|localhost hostname; "": not set
+	Hostname  string // DEVICE_METADATA|localhost hostname, or ""
 	// ECMPHash: SWITCH_HASH|GLOBAL ecmp_hash; nil: not set
 	ECMPHash []string
 

@@ -45,7 +45,7 @@ type entry struct {
 // version is a row at a time.
 type version struct {
 	row    rows.Row
-	err    *rows.Error // why it is not valid on its own
+	err    *rows.Error // reason that it is invalid by itself
 	filled ygot.GoStruct
 	refs   []rows.Reference
 }

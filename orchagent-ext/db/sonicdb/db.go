@@ -21,15 +21,15 @@ type DB struct {
 	client *redis.Client
 	log    *slog.Logger
 	timing timing
-	silent atomic.Bool // Redis sends no events for keys
+	silent atomic.Bool // events for keys are off in Redis
 }
 
 // timing has the times that tests shorten.
 type timing struct {
 	// between an event and the reading; SONiC's writers do HMSET, then HDEL
 	debounce time.Duration
-	resync   time.Duration // everything is read again, whatever the events said
-	poll     time.Duration // the same where Redis sends no events; and it is asked whether it does
+	resync   time.Duration // everything is read again, also beside events
+	poll     time.Duration // the same where events are off in Redis; then it is asked again
 	backoff  time.Duration // after the first failure; doubles
 	longest  time.Duration // backoff
 }

@@ -23,7 +23,7 @@ type events struct {
 	mu    sync.Mutex
 	dirty map[string]bool // keys
 	all   bool            // every row may have changed
-	err   error           // nothing will come any more
+	err   error           // the stream has ended
 }
 
 // change changes the state under its lock and wakes the reader.

@@ -28,7 +28,7 @@ type Mirror struct {
 	all     bool              // every key may differ, and Redis is to be asked
 
 	writing sync.Mutex        // held while rows are written
-	written map[string]packed // what Redis holds, as far as is known
+	written map[string]packed // rows of Redis, as far as is known
 }
 
 // NewMirror returns a mirror of tables of db. Rows that Redis has at the first write, and
@@ -226,13 +226,13 @@ func (m *Mirror) Flush(ctx context.Context) error {
 			orders = append(orders, order{key: k, delete: true})
 		case fields != was:
 			o := orderOf(k, Change{Row: rows.Row{Fields: fields.unpack()}}, slices.Collect(maps.Keys(was.unpack())))
-			o.delete = was == "" // what is there is no row, and would take no fields
+			o.delete = was == "" // the key has another type than a row
 			orders = append(orders, o)
 		}
 	}
 	slices.SortFunc(orders, func(a, b order) int { return strings.Compare(a.key, b.key) })
 	if err := m.db.execute(ctx, orders); err != nil {
-		m.everything() // it is unknown what Redis has written
+		m.everything() // the written part is unknown
 		return err
 	}
 	for k, fields := range wanted {

@@ -69,11 +69,11 @@ type watcher struct {
 	db     *DB
 	tables []string
 	emit   func(Batch)
-	view   view // what emit was told; nil before the first full read
+	view   view // rows of the last emit; nil before the first full read
 	reads  int  // full ones
 	lost   bool // Redis cannot be read
 	locked bool // by its user default, and that was logged
-	silent bool // Redis sends no events
+	silent bool // events are off in Redis
 }
 
 // session subscribes, reads all, and follows the events until something fails.
@@ -99,7 +99,7 @@ func (w *watcher) session(ctx context.Context) error {
 			if !was && !w.silent {
 				continue
 			}
-			events.everything() // also when events have begun again: what came before is lost
+			events.everything() // also when events have begun again: earlier ones are lost
 		case <-resync.C:
 			events.everything()
 		case <-events.wake:

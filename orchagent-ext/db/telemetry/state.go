@@ -39,9 +39,9 @@ const (
 
 // The phases of the daemon.
 const (
-	Starting = "starting" // the switch or the configuration is not there yet
+	Starting = "starting" // the switch or the configuration is still to come
 	Running  = "running"  // the switch is as configured
-	Degraded = "degraded" // the switch is as configured in part: the warnings say what is not
+	Degraded = "degraded" // the switch is as configured in part: the warnings name the rest
 	// SLUICE|global admin_state=disabled: no object of Sluice is on the switch
 	Disabled = "disabled"
 )
@@ -54,8 +54,8 @@ const (
 	Active = "active" // written, or ECMP hashes the queue pair
 	// a method is in use, and the switch does not show that it is in force
 	Unproven = "unproven"
-	Inactive = "inactive" // not enabled
-	Failed   = "failed"   // enabled, and the switch has no method
+	Inactive = "inactive" // disabled
+	Failed   = "failed"   // enabled, and the switch lacks a method
 )
 
 // The rows of the tables, as the state model has them.

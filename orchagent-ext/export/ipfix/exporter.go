@@ -23,7 +23,7 @@ type Collector struct {
 	Transport Transport
 	// CAFile: PEM: who may have signed the collector's certificate; TLS and DTLS need it
 	CAFile   string
-	CertFile string // PEM: our certificate, "" for none
+	CertFile string // PEM: this node's certificate, or ""
 	KeyFile  string // PEM: its key
 	// PathMTU: octets; 0: 1280, which every IPv6 path carries. UDP and DTLS
 	PathMTU int
@@ -50,18 +50,20 @@ type Config struct {
 	Refresh time.Duration
 	// RefreshMessages: templates again over UDP and DTLS after so many: 4,096
 	RefreshMessages uint32
+	// Pace: bit/s of messages over UDP and DTLS, to each collector; 0: as fast as records come
+	Pace uint64
 	// Queue: records that wait, for each collector, and health records: 65,536
 	Queue int
 	// Linger: a message that is not full waits so long: 50 ms
 	Linger time.Duration
-	Drain  time.Duration // for what waits when Run's context ends: 3 s
+	Drain  time.Duration // for waiting packets when Run's context ends: 3 s
 	// Stall: a collector that reads nothing for so long is left: 1 minute
 	Stall time.Duration
 	// Backoff: the first wait before connecting again; doubled to 30 s: 200 ms
 	Backoff time.Duration
 	// GiveUp: Run fails when a collector is not there for so long: never
 	GiveUp time.Duration
-	Log    *slog.Logger // nil: no log
+	Log    *slog.Logger // or nil
 
 	// Read reads a file that a collector names, at each connection; leaf is the
 	// field that names it: ca_file, cert_file, key_file. nil: os.ReadFile, where

@@ -14,7 +14,7 @@ import (
 type Ignored struct {
 	mu              sync.Mutex
 	packets, octets uint64
-	first, last     int64 // ns since 1970; 0: never
+	first, last     int64 // ns since 1970, or 0
 }
 
 // Add counts packets that were ignored at time now (ns since 1970, or flow.NoTime). octets is

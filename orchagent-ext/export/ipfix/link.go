@@ -11,6 +11,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"sluice/orchagent-ext/host/clock"
 )
 
 // A link is one connection, and the session over it.
@@ -46,6 +48,9 @@ func (c *collector) serve(ctx context.Context, conn net.Conn, limit int) error {
 		conn: conn, gone: make(chan error, 1), timer: time.NewTimer(0),
 	}
 	l.fixed = fixedOptions(c.config.Process, l.s)
+	if !c.to.Transport.stream() {
+		l.s.pace.rate = c.config.Pace
+	}
 	defer l.timer.Stop()
 	var watching sync.WaitGroup
 	if c.to.Transport != UDP {
@@ -104,6 +109,10 @@ func (l *link) loop(ctx context.Context) error {
 		}
 		if n+h == 0 {
 			continue
+		}
+		if wait := l.s.pace.wait(len(l.s.message), time.Now()); wait > 0 && !clock.Sleep(ctx, wait) {
+			l.s.abort() // the records wait in the queue
+			return ctx.Err()
 		}
 		if err := l.send(); err != nil {
 			return err

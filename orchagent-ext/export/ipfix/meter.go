@@ -22,7 +22,7 @@ type MeterConfig struct {
 // line; the counts by class are in a slice of their own.
 type account struct {
 	packets, octets uint64 // of the flow, at its last record
-	start, end      int64  // earliest and latest time of a packet since; 0: none
+	start, end      int64  // earliest and latest time of a packet since, or 0
 	ceOctets        uint64
 	cePackets       uint32
 	psn             uint32

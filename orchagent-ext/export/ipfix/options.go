@@ -14,9 +14,9 @@ const (
 	// every n-th
 	countOption
 	chanceOption   // the same: each with one probability
-	exportedOption // what was exported, RFC 7011 section 4.1
-	ignoredOption  // what was not metered, RFC 7011 section 4.2
-	notSentOption  // what was not exported, RFC 7011 section 4.3
+	exportedOption // exported, RFC 7011 section 4.1
+	ignoredOption  // unmetered, RFC 7011 section 4.2
+	notSentOption  // unexported, RFC 7011 section 4.3
 	keysOption     // which elements are flow keys, RFC 7011 section 4.4
 	numOptions
 )

@@ -13,7 +13,7 @@ import (
 type queue[T Record | Health] struct {
 	mu   sync.Mutex
 	ring []T
-	lost func(*notSent, *T) // counts what is dropped
+	lost func(*notSent, *T) // counts drops
 	// head is the index of the oldest record, n how many there are; ring never grows.
 	head, n int
 	closed  bool

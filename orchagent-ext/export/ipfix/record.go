@@ -25,7 +25,7 @@ type Record struct {
 	DestQP    uint32   // 24 bits
 	SrcQP     uint32   // 24 bits, if SrcQPFrom is not flow.None
 	PSN       uint32   // 24 bits, of the last packet
-	Ingress   uint32   // interface index (RFC 2863); 0: not known
+	Ingress   uint32   // interface index (RFC 2863); 0: unknown
 	Egress    uint32
 	SrcPort   uint16
 	PKey      uint16

@@ -23,6 +23,8 @@ const (
 // could not be sent leaves the sequence numbers and the collector's templates as
 // they were.
 type session struct {
+	pace pacer // of datagrams
+
 	domain    uint32
 	sampled   variant // added to every record's
 	limit     int     // octets of a message
@@ -35,7 +37,7 @@ type session struct {
 	sequence uint32 // data records of committed messages
 
 	message []byte
-	set     int    // offset of the open set; 0: none
+	set     int    // offset of the open set, or 0
 	setID   uint16 // of the open set
 	records uint32 // data records in the message, with options
 	flows   uint32 // of these, records of flows and packets

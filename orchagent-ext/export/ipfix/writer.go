@@ -31,7 +31,7 @@ type Process struct {
 	// Systematic: every SamplingRate-th packet; else each with a probability of 1 ÷
 	// SamplingRate
 	Systematic bool
-	Ignored    *Ignored         // what was not metered; nil: nothing
+	Ignored    *Ignored         // unmetered packets, or nil
 	Health     bool             // health records are exported, too
 	Now        func() time.Time // nil: time.Now
 }

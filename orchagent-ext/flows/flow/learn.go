@@ -13,7 +13,7 @@ type Provenance uint8
 
 // How a source queue pair became known.
 const (
-	None Provenance = iota // it is not known
+	None Provenance = iota // unknown
 	DETH                   // it is in the packet
 	CM                     // from RDMA-CM, REQ joined with REP
 	Ack                    // from the answers of the reverse direction
@@ -44,7 +44,7 @@ type end struct {
 // labels or ports) can share it. It is half a cache line, all that a packet
 // needs; the rest is in learner.ends.
 type pair struct {
-	peer uint32 // number + 1 of the other direction, the candidate; 0: none
+	peer uint32 // number + 1 of the other direction, the candidate, or 0
 	// requests that were sent this way, PSNs of 24 bits
 	first, high uint32
 	next, prev  uint32 // number + 1 of neighbors in the PSN bucket's list
@@ -56,7 +56,7 @@ type pair struct {
 	closed bool  // DREQ was seen
 	kept   bool  // is in the ring of pairs that CM announced
 	doubts uint8 // contradictions between answers; see votesNeeded
-	tries  uint8 // answers of this direction that were no evidence
+	tries  uint8 // answers of this direction that proved useless
 	// steady: requests in a row that followed the one before, up to maxSteady. A gap ends
 	// such a run with 0, as one packet may be lost; below 0: more gaps in a row, down to
 	// -maxSteady

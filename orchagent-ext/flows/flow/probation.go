@@ -71,7 +71,7 @@ func (p *Probation) See(k *Key, now int64) (times uint32, tell bool) {
 		*place = sighting{hash: hash, told: at}
 	}
 	place.last = at
-	if place.seen++; place.seen == 0 { // no number wraps to a new flow
+	if place.seen++; place.seen == 0 { // numbers wrap before a new flow
 		place.seen--
 	}
 	tell = place.seen > 1 && (place.seen&(place.seen-1) == 0 || at-place.told >= probationTell)

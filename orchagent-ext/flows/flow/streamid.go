@@ -52,7 +52,7 @@ var ErrNoStreamID = errors.New("flow: all 65535 stream ids are in use")
 // flow rarely hits a new one. It is not safe for concurrent use.
 type LocalStreamIDs struct {
 	ids  map[Key]uint16
-	next uint16   // first id never used; 0: all were
+	next uint16   // first unused id; 0: all were used
 	free []uint16 // released, the oldest first
 }
 

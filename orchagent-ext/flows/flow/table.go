@@ -17,11 +17,11 @@ type Flow struct {
 	First, Last    int64  // earliest and latest time of its packets, ns; NoTime: none has one
 	Packets, Bytes uint64 // Bytes of IP packets, from the outermost header on
 
-	label uint32 // pinned; 0: not yet
+	label uint32 // pinned; 0: still to come
 	pair  uint32 // number in Table.pairs; noPair for datagrams
 	// settled: the learner's generation in which the source QP was known; 0: never
 	settled uint32
-	number  uint32 // place in Table.flows + 1; 0: no flow is there
+	number  uint32 // place in Table.flows + 1, or 0
 }
 
 // NoTime is the time of a packet that was captured without one.
@@ -40,7 +40,7 @@ type Reason uint8
 
 // Reasons for a flow to leave the table.
 const (
-	Idle    Reason = iota // no packet for the idle time
+	Idle    Reason = iota // silent for the idle time
 	Evicted               // the table was full
 )
 
@@ -79,7 +79,7 @@ type Table struct {
 	flows  []Flow
 	index  index
 	free   []uint32
-	used   uint32 // flows[used:] were never used
+	used   uint32 // flows[used:] are unused
 	cursor uint32 // where Expire goes on
 	hand   uint32 // where eviction looks next
 	burst  burst

@@ -13,7 +13,7 @@ const MaxBurst = 64
 // burst has, for each packet of a burst, the values that ObserveBurst computes
 // before it observes the first.
 type burst struct {
-	found [MaxBurst]*Direction // most likely the packet's; nil: not known
+	found [MaxBurst]*Direction // most likely the packet's; nil: unknown
 	// other: whose requests the packet answers; nil: not known
 	other [MaxBurst]*Direction
 	// histograms: that the packet adds to, most likely; nil: none

@@ -105,8 +105,8 @@ type Direction struct {
 	rest    *rest
 	message message
 	orphan  message
-	mtu     uint32 // octets; 0: not known
-	reading bool   // it is not known where the responses of rest.read end
+	mtu     uint32 // octets; 0: unknown
+	reading bool   // the end of the responses of rest.read is unknown
 
 	// the fifth line, and on
 	Counters

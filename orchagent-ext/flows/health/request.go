@@ -93,7 +93,7 @@ func (d *Direction) settleRead(psn uint32) {
 		d.reading = false
 		return
 	}
-	for _, mtu := range mtus { // the last one that is not behind it
+	for _, mtu := range mtus { // the last one up to it
 		if end := r.end(mtu); ahead(psn, end) >= 0 {
 			d.requests.next = end
 			d.reading = false

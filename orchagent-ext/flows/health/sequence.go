@@ -62,7 +62,7 @@ type sequence struct {
 	next  uint32          // the PSN behind the newest one
 	n     uint8           // holes
 	begun bool
-	old   bool // it has gone so far that PSNs before the first one mean nothing
+	old   bool // it has gone so far that PSNs before the first one are void
 }
 
 // see judges a PSN that counts for span PSNs (more than one: a read request, which has

@@ -49,7 +49,7 @@ type Seen struct {
 	Time  int64           // ns, or flow.NoTime
 	Point uint32          // where it passes; see Key
 	SrcQP uint32          // its source queue pair
-	From  flow.Provenance // how that is known; flow.None: it is not
+	From  flow.Provenance // origin of the source queue pair; flow.None: unknown
 	// Slot: of its flow in a flow.Table, to find it fast; -1: not known
 	Slot int
 
@@ -57,7 +57,7 @@ type Seen struct {
 	// gaps between them are no fault of the network, so PSNs are left out.
 	Part bool
 
-	In, Out uint64 // ports, as the caller numbers them; 0: not known
+	In, Out uint64 // ports, as the caller numbers them; 0: unknown
 }
 
 // Table is the directions of connections that pass. It takes about 1.3 kB for each, and 1.1
@@ -177,7 +177,7 @@ func (t *Table) observe(p *roce.Packet, k *Key, s *Seen) (e Event, missing uint3
 		return d.response(p, s.Time, &t.config)
 	default:
 		if !same {
-			d.Peer() // forgets one that is the peer no longer
+			d.Peer() // forgets a former peer
 		}
 		return d.request(p, s.Time, &t.config)
 	}
@@ -219,7 +219,7 @@ func (t *Table) find(k *Key, slot int, now int64) *Direction {
 	}
 	d := t.by[*k]
 	if d == nil {
-		d = t.insert(k, now) // nil where there is no room
+		d = t.insert(k, now) // nil where the table is full
 	}
 	if slot >= 0 {
 		t.slots[slot] = d

@@ -17,7 +17,7 @@ type minimum struct {
 // add takes a sample in ns, which is not 0.
 func (m *minimum) add(sample, now int64) {
 	switch passed := now - m.begun; {
-	case passed < 0 || passed >= Window: // the clock stepped, or no sample came for long
+	case passed < 0 || passed >= Window: // the clock stepped, or samples paused for long
 		m.low, m.begun = [2][2]int64{}, now
 	case passed >= Window/2:
 		m.low, m.begun = [2][2]int64{1: m.low[0]}, now

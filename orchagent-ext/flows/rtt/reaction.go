@@ -4,7 +4,7 @@ package rtt
 
 // A Reaction is the wait for a sender to obey advice of a lower rate. The zero value waits for none.
 type Reaction struct {
-	at   int64 // of the advice, ns; 0: none is waited for
+	at   int64 // of the advice, ns, or 0
 	from uint32
 	to   uint32 // rates in Mbit/s
 }
@@ -13,7 +13,7 @@ type Reaction struct {
 const (
 	clearFall = 75  // advice below this part of the rate is waited for
 	obeyed    = 115 // at most this part of the advice,
-	noLess    = 50  // and no less: a sender that paused by itself has obeyed nothing
+	noLess    = 50  // and at least that: a pause of the sender itself is another thing
 )
 
 // Advised notes advice of a rate to a sender that sends at another one, in Mbit/s.

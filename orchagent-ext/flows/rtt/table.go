@@ -106,7 +106,7 @@ func (t *Table) Counters() Counters { return t.count }
 func (t *Table) slot(r *request) *request {
 	var h maphash.Hash
 	h.SetSeed(t.seed)
-	_, _ = h.Write(r.src[:]) // never fails
+	_, _ = h.Write(r.src[:]) // always succeeds
 	_, _ = h.Write(r.dst[:])
 	for _, v := range [...]uint32{r.qp, r.number} {
 		_, _ = h.Write([]byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24)})

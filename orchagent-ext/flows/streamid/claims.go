@@ -17,7 +17,7 @@ type claims struct {
 	byID       map[uint16]*claim // held
 	waiting    []*claim          // to be claimed, in this order
 	leaving    []departure       // released, the oldest first
-	full       time.Duration     // until then no id is looked for: all are in use
+	full       time.Duration     // until then all ids are in use
 }
 
 // claim is one flow of this node.
@@ -26,14 +26,14 @@ type claim struct {
 	id    uint16 // to try next; or that is, or may be, in etcd under this node's lease
 	phase phase
 	users int    // keys of the flow table
-	told  uint16 // id that the users know; 0: none
+	told  uint16 // id that the users know, or 0
 
 	busy  bool          // part of the transaction under way
 	maybe bool          // wanted: an answer was lost, the reference may be there
-	scan  bool          // wanted: no id is free near the first one
+	scan  bool          // wanted: all ids near the first one are in use
 	until time.Duration // leaving: when the reference may be removed
-	done  chan struct{} // closed when the claim is decided; nil: no waiter
-	err   error         // why there is no id; the claim is dropped
+	done  chan struct{} // closed when the claim is decided, or nil
+	err   error         // reason against an id; the claim is dropped
 }
 
 // phase is the state of a claim.
@@ -71,7 +71,7 @@ type step struct {
 // outcome of a step.
 type outcome struct {
 	ok    bool
-	other uint16   // not ok: the flow has this id; 0: it has none, but the id is taken
+	other uint16   // not ok: the flow has this id; 0: the id is another flow's
 	used  []uint16 // then: ids that are in use, of the window behind the id
 }
 

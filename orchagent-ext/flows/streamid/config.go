@@ -25,7 +25,7 @@ type Config struct {
 
 	// name of this node, for people who read etcd; default: the host's name
 	Node           string
-	Classification Classification // what tells flows apart
+	Classification Classification // key of flows
 	Seed           uint32         // of the id that is tried first, as in scope "hash"
 
 	// Changed is called for a flow whose id changed after the node lost its lease and took
@@ -34,7 +34,7 @@ type Config struct {
 	// may be nil.
 	Changed func(Change)
 	Lease   func(valid bool)
-	Log     *slog.Logger // nil: no log
+	Log     *slog.Logger // or nil
 }
 
 // complete puts in the defaults.

@@ -29,7 +29,7 @@ type Global struct {
 	config     Config
 	validity   time.Duration
 	quarantine time.Duration
-	clock      func() time.Duration // since some moment; never goes back
+	clock      func() time.Duration // since some moment, monotonic
 	wake       chan struct{}        // there is something to do in etcd
 	// when the log was last told why there is no lease; Run's alone
 	said time.Time
@@ -38,7 +38,7 @@ type Global struct {
 	claims   *claims
 	deadline time.Duration // by clock; the ids are valid before it
 	stats    Stats
-	reason   error // why there is no lease, as far as is known
+	reason   error // reason that the lease is missing, as far as is known
 }
 
 var _ flow.Allocator = (*Global)(nil)
@@ -48,7 +48,7 @@ type Stats struct {
 	// flows: with an id, waiting for one, released and in quarantine
 	Held, Wanted, Leaving int
 	Leases, Lost          uint64 // leases taken, and of them lost
-	Transactions, Unknown uint64 // sent, and of them without an answer
+	Transactions, Unknown uint64 // sent, and of them unanswered
 	Taken                 uint64 // ids that were found to be another flow's
 	Changed               uint64 // flows whose id changed behind a loss
 	Full                  uint64 // refused: all ids were in use

@@ -129,7 +129,7 @@ type change struct {
 // Change is a flow whose Stream ID changed.
 type Change struct {
 	Key      flow.Key
-	Old, New uint16 // New 0: all ids are in use, the flow has none
+	Old, New uint16 // New 0: all ids are in use
 }
 
 // tell returns the changes for the users of ids, and forgets the flows that were dropped.

@@ -29,7 +29,7 @@ type session struct {
 	created int64         // revision of the node's key when it was first written
 	fence   int64         // and last
 	renewAt time.Duration // by clock
-	renewed time.Duration // deadline of a renewal that is yet to be confirmed; 0: none
+	renewed time.Duration // deadline of a renewal that is yet to be confirmed, or 0
 	term    uint64        // of etcd's leader at that renewal
 	checkAt time.Duration // when the keys under the lease are checked, by clock
 	unsure  bool          // an answer was lost: the fence must be written again

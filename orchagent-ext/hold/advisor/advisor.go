@@ -129,7 +129,7 @@ func (a *Advisor) Measure(now int64, f *kernel.Flow, of *Flow, octets uint64) {
 			return
 		}
 	}
-	if of.advice.Tell(now, rate, &s.Pace) {
+	if of.advice.Send(now, rate, &s.Pace) {
 		of.effect.Advised(now, m.Came, rate)
 		a.k.Out.Advice(now, &f.Session, qp, rate, s.Receiver)
 	}

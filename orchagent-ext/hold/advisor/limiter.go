@@ -140,7 +140,7 @@ func (l *Limiter) measure(now int64, f *limited) {
 	if span <= 0 || err != nil || now < f.silent || came*mbps/uint64(span)*100 < uint64(f.limit)*nearLimit {
 		return
 	}
-	if f.advice.Tell(now, f.limit, &s.Pace) {
+	if f.advice.Send(now, f.limit, &s.Pace) {
 		session, qp := f.learned.Session(), f.learned.SrcQP
 		if s.Copy {
 			qp = f.learned.DestQP

@@ -9,7 +9,7 @@ import "time"
 type Pace struct {
 	Interval time.Duration // no two messages for a flow are closer
 	Lifetime int           // for how many intervals a rate holds; at least 1
-	RTT      time.Duration // to the senders and back; 0: not known
+	RTT      time.Duration // to the senders and back; 0: unknown
 }
 
 // effect returns for how long advice shows in the packets that come: its lifetime, and the time until the
@@ -32,14 +32,14 @@ type Advice struct {
 	idle int  // intervals since the flow had a packet
 
 	ceiling float64 // Mbit/s that the sender should send at most by now
-	excess  int     // intervals above it, less those below; 0 to patience
-	defies  bool
+	excess  int     // intervals above it, less those below; 0 to exceedingAfter
+	exceeds bool
 }
 
 // When a sender counts as one that does not follow its advice.
 const (
-	patience = 20  // intervals above the ceiling, more than below it, and those of a round trip
-	excessOf = 1.5 // times the ceiling: senders pace in bursts
+	exceedingAfter = 20  // intervals above the ceiling, more than below it, and those of a round trip
+	excessOf       = 1.5 // times the ceiling: senders pace in bursts
 	// the ceiling falls to the advised rate by a tenth each interval: a round trip takes time
 	slowing = 0.9
 )
@@ -48,26 +48,26 @@ const (
 // whether its sender follows its last advice. A sender without advice counts as one that follows.
 // It is to be called each interval.
 func (a *Advice) Follow(now int64, came uint32, p *Pace) bool {
-	told := float64(a.Rate(now, p))
+	last := float64(a.Rate(now, p))
 	switch {
-	case told == 0:
+	case last == 0:
 		a.ceiling = 0
 	case a.ceiling == 0:
-		a.ceiling = max(told, float64(came))
+		a.ceiling = max(last, float64(came))
 	default:
-		a.ceiling = max(told, a.ceiling*slowing)
+		a.ceiling = max(last, a.ceiling*slowing)
 	}
-	if told != 0 && float64(came) > a.ceiling*excessOf {
-		a.excess = min(a.excess+1, patience+p.trips())
+	if last != 0 && float64(came) > a.ceiling*excessOf {
+		a.excess = min(a.excess+1, exceedingAfter+p.trips())
 	} else {
 		a.excess = max(a.excess-1, 0)
 	}
-	a.defies = a.excess >= patience+p.trips() || a.defies && a.excess > 0
-	return !a.defies
+	a.exceeds = a.excess >= exceedingAfter+p.trips() || a.exceeds && a.excess > 0
+	return !a.exceeds
 }
 
 // Follows reports the last result of [Advice.Follow].
-func (a *Advice) Follows() bool { return !a.defies }
+func (a *Advice) Follows() bool { return !a.exceeds }
 
 // Congestion returns the rate that the flow's congestion asks to advise, in Mbit/s; 0:
 // none. above says whether the flow was above its high-water mark in the interval. It is
@@ -80,12 +80,12 @@ func (a *Advice) Follows() bool { return !a.defies }
 // middle of the target; to stop when it is idle for one interval would release a sender
 // that paused for a moment, and it would fill the queue again.)
 func (a *Advice) Congestion(now int64, above bool, m Measured, t *Target, p *Pace) uint32 {
-	m.Told = a.Rate(now, p)
+	m.Last = a.Rate(now, p)
 	rate := t.Rate(m)
 	if rate != 0 {
 		a.idle = 0
 	} else if a.idle++; a.idle < p.Lifetime+p.trips() {
-		rate = m.Told
+		rate = m.Last
 	}
 	switch {
 	case above && rate != 0:
@@ -107,13 +107,13 @@ func (a *Advice) Rate(now int64, p *Pace) uint32 {
 	return a.rate
 }
 
-// Tell reports whether a message with the rate (Mbit/s) is to be sent at time now (ns),
+// Send reports whether a message with the rate (Mbit/s) is to be sent at time now (ns),
 // and then takes it as sent: at most one an interval, and only when the rate is another
 // one or the last message is to be refreshed. With a rate of 0 it is silent, and the last
 // advice runs out.
 //
 //conformance:draft-zz/near-source
-func (a *Advice) Tell(now int64, rate uint32, p *Pace) bool {
+func (a *Advice) Send(now int64, rate uint32, p *Pace) bool {
 	if rate == 0 {
 		return false
 	}

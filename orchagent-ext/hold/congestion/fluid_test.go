@@ -96,7 +96,7 @@ func (f *fluid) step(step int, t *Target, atArrival bool) {
 		m := Measured{Rate: uint32(math.Round(octets / float64(fluidInterval) / fluidOctets)), Depth: uint64(f.depth[i]), Flows: backlogged, Advised: told}
 		f.arrived[i], f.departed[i] = 0, 0
 		if rate := f.advice[i].Congestion(now, m.Depth > fluidHigh, m, t, fluidPace); rate != 0 {
-			f.advice[i].Tell(now, rate, fluidPace)
+			f.advice[i].Send(now, rate, fluidPace)
 			f.mail = append(f.mail, advised{step + fluidOneWay, i, rate})
 		}
 	}

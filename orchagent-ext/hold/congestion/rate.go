@@ -9,10 +9,10 @@ import (
 
 // Target has the aim and the bounds of advised rates (SLUICE_RATE_ADVICE).
 type Target struct {
-	Bytes uint64        // octets that all flows of the queue together may keep there; not 0
-	Delay time.Duration // that packets may wait there; not 0
+	Bytes uint64        // octets that all flows of the queue together may keep there; other than 0
+	Delay time.Duration // that packets may wait there; other than 0
 	Min   uint32        // Mbit/s; no rate below it is advised
-	Port  uint32        // Mbit/s, the speed of the egress port; 0: not known
+	Port  uint32        // Mbit/s, the speed of the egress port; 0: unknown
 }
 
 // Measured has the measurements of a flow in its queue over one interval.
@@ -23,9 +23,9 @@ type Measured struct {
 	Flows   int           // flows that have octets in the queue, this one included; 0 counts as 1
 	Delay   time.Duration // that packets waited
 	Lost    bool          // whether the queue dropped packets of the flow
-	Told    uint32        // Mbit/s of the last advice to its sender, while that holds; 0: none
+	Last    uint32        // Mbit/s of the last advice to its sender, while that holds, or 0
 	Advised uint32        // Mbit/s of the last advice to all flows of the queue together, while that holds
-	Fair    uint32        // Mbit/s, at which each of the flows would leave if all got the same; 0: not known
+	Fair    uint32        // Mbit/s, at which each of the flows would leave if all got the same; 0: unknown
 	Most    uint32        // Mbit/s, at which the largest of them arrives, averaged
 }
 
@@ -78,22 +78,22 @@ func (t *Target) Rate(m Measured) uint32 {
 	}
 	share := float64(t.Bytes) / float64(max(m.Flows, 1))
 	r := max(float64(m.Depth)/share, float64(m.Delay)/float64(t.Delay))
-	rate, told := float64(m.Rate), float64(m.Told)
+	rate, last := float64(m.Rate), float64(m.Last)
 	step := max(float64(t.Port)/100, 1) // less would be lost in whole Mbit/s
 	switch {
 	case r < 1 && !m.Lost && t.Port != 0:
-		if r < spare && m.Advised < t.Port && rate > told/2 {
-			rate, step = max(rate, told), max(step, (climb-1)*told)
+		if r < spare && m.Advised < t.Port && rate > last/2 {
+			rate, step = max(rate, last), max(step, (climb-1)*last)
 		}
-		if rate += step; m.Told != 0 {
-			rate = min(max(rate, told), told+step)
+		if rate += step; m.Last != 0 {
+			rate = min(max(rate, last), last+step)
 		}
 	case r > 1:
 		rate *= max(1/r, 0.5)
 		fallthrough
 	default:
-		if m.Told != 0 {
-			rate = min(rate, told*climb+step)
+		if m.Last != 0 {
+			rate = min(rate, last*climb+step)
 		}
 	}
 	if m.Lost {
@@ -119,7 +119,7 @@ func (t *Target) clamp(rate float64) uint32 {
 type Policy struct {
 	Src, Dst netip.Prefix // the zero value: any
 	DSCP     int          // -1: any
-	Rate     uint32       // Mbit/s; not 0
+	Rate     uint32       // Mbit/s; other than 0
 }
 
 // Matches reports whether the policy is for packets of this kind.

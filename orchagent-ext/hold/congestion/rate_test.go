@@ -32,20 +32,20 @@ func TestRateLeadsToTheTargetDepth(t *testing.T) {
 		{"at the lower end", Measured{Rate: 120, Depth: 1_000_000}, 100},
 		{"nothing left the queue", Measured{Depth: 1_000_000}, 100},
 		{"an idle flow gets no advice", Measured{}, 0},
-		{"below target, of a sender that paused: what it was told", Measured{Rate: 5_000, Depth: 99_999, Told: 40_000}, 40_000},
-		{"below target, of a sender that got more than it was told: a step", Measured{Rate: 60_000, Depth: 99_999, Told: 40_000}, 41_000},
-		{"far below target, of a sender that does as it was told: a quarter", Measured{Rate: 8000, Depth: 12_499, Told: 8000}, 10_000},
-		{"far below target, of a sender that uses more than half: a quarter", Measured{Rate: 4100, Told: 8000}, 10_000},
-		{"far below target, of a sender that was told little: a step", Measured{Rate: 1000, Told: 1000}, 2000},
-		{"far below target, of a sender that paused: what it was told", Measured{Rate: 5000, Told: 40_000}, 40_000},
-		{"an eighth of the target: a step", Measured{Rate: 8000, Depth: 12_500, Told: 8000}, 9000},
-		{"far below target, of a port that others may fill: a step", Measured{Rate: 8000, Told: 8000, Advised: 100_000}, 9000},
-		{"above target, of a sender that got more than it was told: a quarter", Measured{Rate: 80_000, Depth: 101_000, Told: 40_000}, 51_000},
-		{"above target, of a sender that was told more", Measured{Rate: 40_000, Depth: 200_000, Told: 80_000}, 20_000},
-		{"lost, of a sender that was told more", Measured{Rate: 40_000, Lost: true, Told: 80_000}, 20_000},
+		{"below target, of a sender that paused: what it was told", Measured{Rate: 5_000, Depth: 99_999, Last: 40_000}, 40_000},
+		{"below target, of a sender that got more than it was told: a step", Measured{Rate: 60_000, Depth: 99_999, Last: 40_000}, 41_000},
+		{"far below target, of a sender that does as it was told: a quarter", Measured{Rate: 8000, Depth: 12_499, Last: 8000}, 10_000},
+		{"far below target, of a sender that uses more than half: a quarter", Measured{Rate: 4100, Last: 8000}, 10_000},
+		{"far below target, of a sender that was told little: a step", Measured{Rate: 1000, Last: 1000}, 2000},
+		{"far below target, of a sender that paused: what it was told", Measured{Rate: 5000, Last: 40_000}, 40_000},
+		{"an eighth of the target: a step", Measured{Rate: 8000, Depth: 12_500, Last: 8000}, 9000},
+		{"far below target, of a port that others may fill: a step", Measured{Rate: 8000, Last: 8000, Advised: 100_000}, 9000},
+		{"above target, of a sender that got more than it was told: a quarter", Measured{Rate: 80_000, Depth: 101_000, Last: 40_000}, 51_000},
+		{"above target, of a sender that was told more", Measured{Rate: 40_000, Depth: 200_000, Last: 80_000}, 20_000},
+		{"lost, of a sender that was told more", Measured{Rate: 40_000, Lost: true, Last: 80_000}, 20_000},
 		{"its share of the target is a quarter", Measured{Rate: 40_000, Depth: 50_000, Flows: 4}, 20_000},
 		{"on its share of the target", Measured{Rate: 40_000, Depth: 25_000, Flows: 4}, 40_000},
-		{"beside one that has more: its fair share", Measured{Rate: 600, Depth: 1_000_000, Told: 600, Flows: 2, Fair: 7500, Most: 14_400}, 7500},
+		{"beside one that has more: its fair share", Measured{Rate: 600, Depth: 1_000_000, Last: 600, Flows: 2, Fair: 7500, Most: 14_400}, 7500},
 		{"the one that has more: the fair share, too", Measured{Rate: 14_400, Depth: 1_000_000, Flows: 2, Fair: 7500, Most: 14_400}, 7500},
 		{"beside one that has a little more", Measured{Rate: 7000, Depth: 1_000_000, Flows: 2, Fair: 7500, Most: 8000}, 3500},
 	} {
@@ -153,7 +153,7 @@ func TestAdviceIsRepeatedAndExpires(t *testing.T) {
 		}
 	}
 	// A flow that is idle for less than the lifetime of an advice is told what it was.
-	if rate := a.Congestion(0, true, Measured{Rate: 40_000, Depth: 200_000}, target, pace); rate != 20_000 || !a.Tell(0, rate, pace) {
+	if rate := a.Congestion(0, true, Measured{Rate: 40_000, Depth: 200_000}, target, pace); rate != 20_000 || !a.Send(0, rate, pace) {
 		t.Errorf("told %d", rate)
 	}
 	for i, want := range []uint32{20_000, 20_000, 0, 0} {
@@ -178,7 +178,7 @@ func TestAdviceIsRepeatedAndExpires(t *testing.T) {
 		{150, 0, false, 0}, // ran out
 		{151, 4000, true, 4000},
 	} {
-		if got := a.Tell(c.at*ms, c.rate, pace); got != c.tell {
+		if got := a.Send(c.at*ms, c.rate, pace); got != c.tell {
 			t.Errorf("at %d ms, %d Mbit/s: %v", c.at, c.rate, got)
 		}
 		if got := a.Rate(c.at*ms, pace); got != c.now {
@@ -229,7 +229,7 @@ func TestSenderThatExceedsItsAdviceIsFound(t *testing.T) {
 		var a Advice
 		for i := range 100 {
 			now := int64(i+1) * int64(p.Interval)
-			a.Tell(now, 1000, p)
+			a.Send(now, 1000, p)
 			if got := a.Follow(now, tt.came(i), p); got != a.Follows() || i == 99 && got != tt.follows {
 				t.Errorf("%s: interval %d: it follows: %v, want %v", name, i, got, tt.follows)
 			}

@@ -14,8 +14,8 @@ import (
 type Threshold struct {
 	High     uint64        // octets; a flow that keeps more in the queue is congested
 	Low      uint64        // octets, below High; a congested flow that keeps less is not any more
-	Average  time.Duration // time constant over which the depth is averaged; 0: none
-	Action   notify.Action // what a PFCM asks for
+	Average  time.Duration // time constant over which the depth is averaged, or 0
+	Action   notify.Action // demand of a PFCM
 	Duration time.Duration // for how long; whole microseconds, at most 65,535
 }
 

@@ -22,9 +22,9 @@ type Row struct {
 	Stream      uint16 // 0: unknown
 	Octets      uint64 // in the queue, as known last
 	Congested   bool
-	Advised     uint32     // Mbit/s, the advice that holds for its sender; 0: none
-	Defies      bool       // its sender exceeds its advice by far
-	Said        bool       // a neighbor was asked to hold it
+	Advised     uint32     // Mbit/s, the advice that holds for its sender, or 0
+	Exceeds     bool       // its sender exceeds its advice by far
+	Requested   bool       // a neighbor was asked to hold it
 	To          netip.Addr // that neighbor
 	Since       int64
 	Until       int64 // as far as the neighbor was asked; 0: it was not
@@ -39,14 +39,14 @@ func (d *Detector) AppendRows(now int64, rows []Row) []Row {
 		row := Row{
 			Queue: f.ID.Queue, Flow: f.ID.Flow, Port: f.Queue.Name, Number: f.Queue.Number,
 			Source: f.Src, Destination: f.Dst, Stream: f.Stream, DestQP: f.Session.DstQP, Label: f.Label,
-			Octets: f.State.Octets(), Congested: f.State.Congested(), Said: f.neighbor.Open(), Since: f.since,
+			Octets: f.State.Octets(), Congested: f.State.Congested(), Requested: f.neighbor.Open(), Since: f.since,
 		}
 		if p := d.k.Ports.Of(f.In); p != nil {
 			row.In = p.Name
 		}
 		follows := false
 		row.Advised, follows = d.advisor.State(now, &f.advice)
-		row.Defies = !follows
+		row.Exceeds = !follows
 		row.To, row.Until = f.neighbor.State()
 		rows = append(rows, row)
 	}

@@ -13,7 +13,7 @@ type Verb uint8
 
 // The verbs.
 const (
-	Tell   Verb = iota // nothing: it is for logs and telemetry
+	Note   Verb = iota // nothing: it is for logs and telemetry
 	Limit              // let the flow go on at Keep percent of its rate
 	Extend             // keep what the same key asked for; if nothing, freeze the flow at its rate
 	End                // what the same key asked for is over
@@ -40,7 +40,7 @@ func OfPFCM(m *notify.PFCM) Demand {
 		d.Keep = uint8(100 - m.Action.Percent())
 		return d
 	default:
-		return Demand{Verb: Tell}
+		return Demand{Verb: Note}
 	}
 }
 
@@ -51,7 +51,7 @@ func OfPPFC(m *notify.PPFC) Demand {
 	d := Demand{For: time.Duration(m.PauseDuration) * time.Microsecond}
 	switch {
 	case m.PT == notify.Alarm:
-		return Demand{Verb: Tell}
+		return Demand{Verb: Note}
 	case m.PT == notify.Resume, d.For == 0:
 		return Demand{Verb: End}
 	case m.PT == notify.Hold:

@@ -22,11 +22,11 @@ func TestOfPFCM(t *testing.T) {
 		{notify.Pause | 20, 1000, Demand{Limit, 0, ms}}, // the percentage of a pause is ignored
 		{notify.Reduce(30), 1000, Demand{Limit, 70, ms}},
 		{notify.Reduce(63), 65535, Demand{Limit, 37, 65535 * time.Microsecond}},
-		{notify.Reduce(0), 1000, Demand{Verb: Tell}},
+		{notify.Reduce(0), 1000, Demand{Verb: Note}},
 		{notify.Cancel, 1000, Demand{Verb: End}},
 		{notify.Pause, 0, Demand{Verb: End}},
 		{notify.Reduce(30), 0, Demand{Verb: End}},
-		{notify.Action(notify.ReservedActionType) << 6, 1000, Demand{Verb: Tell}},
+		{notify.Action(notify.ReservedActionType) << 6, 1000, Demand{Verb: Note}},
 	} {
 		if got := OfPFCM(&notify.PFCM{Action: c.action, Time: c.time}); got != c.want {
 			t.Errorf("%v for %d µs: %+v, want %+v", c.action, c.time, got, c.want)
@@ -47,8 +47,8 @@ func TestOfPPFC(t *testing.T) {
 		{notify.Resume, 1000, Demand{Verb: End}},
 		{notify.Hold, 1000, Demand{Extend, 0, ms}},
 		{notify.Hold, 0, Demand{Verb: End}},
-		{notify.Alarm, 1000, Demand{Verb: Tell}},
-		{notify.Alarm, 0, Demand{Verb: Tell}},
+		{notify.Alarm, 1000, Demand{Verb: Note}},
+		{notify.Alarm, 0, Demand{Verb: Note}},
 	} {
 		if got := OfPPFC(&notify.PPFC{PT: c.pt, PauseDuration: c.time}); got != c.want {
 			t.Errorf("%v for %d µs: %+v, want %+v", c.pt, c.time, got, c.want)

@@ -27,7 +27,7 @@ const PFCBudget = 100 * time.Millisecond
 // It belongs to one goroutine, and allocates only while it has more demands than ever
 // before.
 type Pauses struct {
-	Budget time.Duration // [PFCBudget], unless set otherwise before the first call; 0: no limit
+	Budget time.Duration // [PFCBudget], unless set otherwise before the first call; 0: unlimited
 
 	// Exhausted counts how often a priority used up its budget.
 	Exhausted uint64
@@ -84,14 +84,14 @@ func NewPauses() *Pauses { return &Pauses{Budget: PFCBudget, demands: map[Key]pa
 func (p *Pauses) Receive(now int64, k Key, d Demand, port uint32) bool {
 	old, ok := p.demands[k]
 	switch {
-	case d.Verb == Tell:
+	case d.Verb == Note:
 	case d.Verb == End:
 		delete(p.demands, k)
 	case d.Verb == Extend && ok:
 		old.until = now + int64(d.For)
 		p.demands[k] = old
 	case d.Verb == Extend, d.Keep != 0, k.Queue > 7:
-		delete(p.demands, k) // it replaces what it cannot say
+		delete(p.demands, k) // it replaces longer pauses
 		return false
 	default:
 		p.demands[k] = pause{line{port, uint8(k.Queue)}, now + int64(d.For)}

@@ -97,7 +97,7 @@ func TestPausesCannot(t *testing.T) {
 	if p.Receive(0, onQueue(1, 3), Demand{Verb: Extend, For: time.Second}, 7) {
 		t.Error("a freeze was translated")
 	}
-	if !p.Receive(0, onQueue(1, 3), Demand{Verb: Tell}, 7) || !p.Receive(0, onQueue(1, 3), Demand{Verb: End}, 7) {
+	if !p.Receive(0, onQueue(1, 3), Demand{Verb: Note}, 7) || !p.Receive(0, onQueue(1, 3), Demand{Verb: End}, 7) {
 		t.Error("what asks for nothing was refused")
 	}
 	if got := p.Frames(nil, 0, speed(100_000)); got != nil {

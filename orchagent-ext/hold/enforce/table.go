@@ -42,12 +42,12 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Told      Outcome = iota // it asks for nothing
+	Noted     Outcome = iota // it asks for nothing
 	Held                     // it holds now
 	Refreshed                // it replaced one with its key
 	Ended                    // it ended one with its key
 	Unknown                  // it ends or extends nothing: there is none with its key, or no flow
-	Full                     // the table has no room for it
+	Full                     // the table has lack of room for it
 	Ignored                  // its key held a flow for too long without a resume, and waits
 
 	// NumOutcomes is how many there are.
@@ -116,8 +116,8 @@ func NewTable[F comparable](room int) *Table[F] {
 // and appends the resulting changes. A demand above the table's room is refused whole.
 func (t *Table[F]) Receive(changes []Change[F], now int64, k Key, d Demand, flows []Target[F]) ([]Change[F], Outcome) {
 	switch d.Verb {
-	case Tell:
-		return changes, Told
+	case Note:
+		return changes, Noted
 	case End:
 		return t.end(changes, now, k)
 	}
@@ -155,7 +155,7 @@ func (t *Table[F]) Receive(changes []Change[F], now int64, k Key, d Demand, flow
 		t.join(old, f)
 	}
 	for _, f := range old.flows {
-		changes = t.settle(changes, now, f)
+		changes = t.update(changes, now, f)
 	}
 	return changes, outcome
 }
@@ -217,7 +217,7 @@ func (t *Table[F]) Measured(changes []Change[F], now int64, f F, rate uint64) []
 		return changes
 	}
 	h.rate = rate
-	return t.settle(changes, now, f)
+	return t.update(changes, now, f)
 }
 
 // Join adds a flow to a demand in force, such as one that was seen only after it, and
@@ -228,7 +228,7 @@ func (t *Table[F]) Join(changes []Change[F], now int64, k Key, f Target[F]) ([]C
 		return changes, false
 	}
 	t.join(d, f)
-	return t.settle(changes, now, f.Flow), true
+	return t.update(changes, now, f.Flow), true
 }
 
 // Leave removes a flow that ended, and appends the changes for the switch. A demand
@@ -246,7 +246,7 @@ func (t *Table[F]) Leave(changes []Change[F], now int64, f F) []Change[F] {
 		}
 	}
 	h.by = h.by[:0]
-	return t.settle(changes, now, f)
+	return t.update(changes, now, f)
 }
 
 // Expire ends the demands that are over at time now (ns), and appends the changes.
@@ -384,7 +384,7 @@ func (t *Table[F]) release(changes []Change[F], now int64, d *demand[F]) []Chang
 	for _, f := range d.flows {
 		h := t.flows[f]
 		h.by = slices.DeleteFunc(h.by, func(o *demand[F]) bool { return o == d })
-		changes = t.settle(changes, now, f)
+		changes = t.update(changes, now, f)
 	}
 	d.flows = d.flows[:0]
 	return changes
@@ -407,8 +407,8 @@ func (t *Table[F]) forget(d *demand[F]) {
 	t.freeDemands = append(t.freeDemands, d)
 }
 
-// settle computes the hold of a flow and appends it if it changed.
-func (t *Table[F]) settle(changes []Change[F], now int64, f F) []Change[F] {
+// update computes the hold of a flow and appends it if it changed.
+func (t *Table[F]) update(changes []Change[F], now int64, f F) []Change[F] {
 	h := t.flows[f]
 	hold := Hold{}
 	for _, d := range h.by {

@@ -98,7 +98,7 @@ func TestTableHoldsFlowsAsDemanded(t *testing.T) {
 			{At: 160, Key: key(1, 7), Demand: Demand{Verb: Extend, For: time.Duration(100 * us)}, Flows: a, Outcome: Held, Changes: []Change[string]{to("a", 100, 40*gbit, 260)}},
 		},
 		"no demand, or no flow that it names": {
-			{At: 0, Key: key(1, 7), Demand: Demand{Verb: Tell, Keep: 1}, Flows: a, Outcome: Told},
+			{At: 0, Key: key(1, 7), Demand: Demand{Verb: Note, Keep: 1}, Flows: a, Outcome: Noted},
 			{At: 0, Key: key(1, 7), Demand: limit(0, 100), Outcome: Unknown},
 		},
 		"a percentage of a slow flow does not stop it": {
@@ -372,15 +372,15 @@ func TestAgainstReference(t *testing.T) {
 			"receive": func(t *rapid.T) {
 				k, of := keys.Draw(t, "key"), targets()
 				d := Demand{
-					Verb: Verb(rapid.IntRange(int(Tell), int(End)).Draw(t, "verb")),
+					Verb: Verb(rapid.IntRange(int(Note), int(End)).Draw(t, "verb")),
 					Keep: rapid.Uint8Range(0, 100).Draw(t, "keep"),
 					For:  time.Duration(rapid.Int64Range(1, 100).Draw(t, "for") * us),
 				}
 				changes, outcome := table.Receive(nil, now, k, d, of)
 				follow(changes)
-				old, want := find(k), Told
+				old, want := find(k), Noted
 				switch {
-				case d.Verb == Tell:
+				case d.Verb == Note:
 				case d.Verb == End && old == nil, old == nil && len(of) == 0:
 					want = Unknown
 				case d.Verb == End:

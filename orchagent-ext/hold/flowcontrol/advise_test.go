@@ -444,7 +444,7 @@ func TestSenderThatFollowsKeepsItsFairShare(t *testing.T) {
 		x.core.fill(x.now, &r)
 		defies := 0
 		for i := range r.Flows {
-			if r.Flows[i].Defies {
+			if r.Flows[i].Exceeds {
 				if defies++; r.Flows[i].Source != x.host(0) {
 					t.Errorf("%s: %s counts as one that does not follow", name, r.Flows[i].Source)
 				}

@@ -73,7 +73,7 @@ type Config struct {
 	Obey      bool // received PFCM is obeyed
 	Translate bool // a pause becomes PFC on border ports
 
-	Encapsulation notify.Encapsulation // of what is sent; every form is received
+	Encapsulation notify.Encapsulation // of sent messages; every form is received
 	Codes         notify.CodePoints
 	Seed          uint32 // of Stream IDs
 	// a Stream ID that no flow has holds every flow of the message's source and destination

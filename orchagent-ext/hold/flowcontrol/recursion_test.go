@@ -145,7 +145,7 @@ func TestCoreHoldsWhatNeighborsAskForAndNoLonger(t *testing.T) {
 			}
 			check()
 			for _, g := range f.core.detector.AppendRows(f.now, rows[:0]) {
-				if !g.Said {
+				if !g.Requested {
 					continue
 				}
 				port := uint64(g.To.As16()[15] & 0xf)

@@ -31,7 +31,7 @@ const (
 // full.
 type share struct {
 	used   int64 // charged, more than was given; less than 0 for a rest; within shareBurst of 0
-	cpu    int64 // CPU time of the thread when it was last asked
+	cpu    int64 // CPU time of the thread at the last call
 	at     int64 // when, ns of CLOCK_MONOTONIC
 	before bool
 }

@@ -61,14 +61,14 @@ const (
 	eventRoom   = 64
 	learnedRoom = 4096
 	messageRoom = 32
-	rounds      = 8           // of events and messages before what is due
+	rounds      = 8           // of events and messages before due work
 	longest     = time.Second // of a wait
-	patience    = time.Second // for the answer to Now
+	answerWait  = time.Second // for the answer to Now
 	reportEvery = 500 * time.Millisecond
 
 	// After a batch of refused messages the next ones wait for so long, and are read
 	// together: a storm costs less, and a genuine message in it loses little time.
-	deafness = 200 * time.Microsecond
+	refusedWait = 200 * time.Microsecond
 
 	// Threads that may run Go besides those of Go's default. Where a busy machine preempts
 	// one while it runs Go, flow control can go on with another.
@@ -134,7 +134,7 @@ func (t *Task) Now() *Report {
 	}
 	t.wanted.Store(newReport())
 	t.wake()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(answerWait)
 	defer timer.Stop()
 	select {
 	case r := <-t.filled:
@@ -176,7 +176,7 @@ func (t *Task) Realtime() string {
 
 // wake ends the wait of the task's thread, by its eventfd.
 func (t *Task) wake() {
-	one := [8]byte{1} // in either byte order it is not 0
+	one := [8]byte{1} // in either byte order it is other than 0
 	_, _ = unix.Write(t.control, one[:])
 }
 
@@ -252,28 +252,28 @@ func (l *loop) prioritize() {
 // loop is the state of the thread.
 type loop struct {
 	*Task
-	core     *core
-	realtime bool
-	share    share
-	deaf     int64          // until when messages do not wake the thread
-	fds      [4]unix.PollFd // control, events, then messages
-	events   [eventRoom]sai.FlowEvent
-	messages [messageRoom]packetio.Message
+	core        *core
+	realtime    bool
+	share       share
+	ignoreUntil int64          // ns; messages before it are left in the socket
+	fds         [4]unix.PollFd // control, events, then messages
+	events      [eventRoom]sai.FlowEvent
+	messages    [messageRoom]packetio.Message
 }
 
 // turn waits for the next event or deadline, and processes it.
 func (l *loop) turn() error {
 	now := packetio.Monotonic()
 	wait, fds := min(max(l.core.next()-now, 0), int64(longest)), l.fds[:]
-	if l.deaf > now {
-		wait, fds = min(wait, l.deaf-now), l.fds[:2]
+	if l.ignoreUntil > now {
+		wait, fds = min(wait, l.ignoreUntil-now), l.fds[:2]
 	}
 	timeout := unix.NsecToTimespec(wait)
 	if _, err := unix.Ppoll(fds, &timeout, nil); err != nil && !errors.Is(err, unix.EINTR) {
 		return fmt.Errorf("wait for events of flow control: %w", err)
 	}
 	if l.fds[0].Revents != 0 {
-		l.asked()
+		l.takeRequests()
 	}
 	items := l.learn()
 	for range rounds {
@@ -283,7 +283,7 @@ func (l *loop) turn() error {
 			l.core.event(packetio.Monotonic(), &l.events[i])
 		}
 		items += n
-		if l.deaf > packetio.Monotonic() {
+		if l.ignoreUntil > packetio.Monotonic() {
 			if n < eventRoom {
 				break
 			}
@@ -296,7 +296,7 @@ func (l *loop) turn() error {
 		}
 		items += m
 		if m > 0 && m < messageRoom && l.core.kernel.Counters.Useful() == before {
-			l.deaf = packetio.Monotonic() + int64(deafness)
+			l.ignoreUntil = packetio.Monotonic() + int64(refusedWait)
 		}
 		if n < eventRoom && m < messageRoom {
 			break
@@ -332,8 +332,8 @@ func (l *loop) learn() (n int) {
 	return n
 }
 
-// asked takes the requests of other goroutines.
-func (l *loop) asked() {
+// takeRequests takes the requests of other goroutines.
+func (l *loop) takeRequests() {
 	var count [8]byte
 	_, _ = unix.Read(l.control, count[:])
 	if s := l.configured.Swap(nil); s != nil {
@@ -344,7 +344,7 @@ func (l *loop) asked() {
 		r.Realtime = l.realtime
 		select {
 		case l.filled <- r:
-		default: // the last one was not taken: who asked has given up
+		default: // the last one was not taken: its caller has given up
 			select {
 			case <-l.filled:
 			default:

@@ -191,7 +191,7 @@ func TestTwoNodes(t *testing.T) {
 	if r := upstream.Now(); len(r.Holds) != 1 || r.Holds[0].From != pair.A.LinkLocal || r.Holds[0].Until < r.At || r.Holds[0].Source != sender {
 		t.Errorf("report of the upstream node: %+v", r.Holds)
 	}
-	if r := downstream.Now(); len(r.Flows) != 1 || !r.Flows[0].Said || r.Flows[0].To != pair.B.LinkLocal || r.Flows[0].In != pair.A.Name || r.Flows[0].Octets != 150_000 {
+	if r := downstream.Now(); len(r.Flows) != 1 || !r.Flows[0].Requested || r.Flows[0].To != pair.B.LinkLocal || r.Flows[0].In != pair.A.Name || r.Flows[0].Octets != 150_000 {
 		t.Errorf("report of the downstream node: %+v", r.Flows)
 	}
 	waitFor(t, "the hold is in no report", func() bool { r := upstream.Report(); return r != nil && len(r.Holds) == 1 })

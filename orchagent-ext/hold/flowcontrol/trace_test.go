@@ -41,6 +41,9 @@ const tracesFile = "testdata/traces.txt"
 // chunkLines is after how many lines of a long trace there is a digest: it shows where a trace differs.
 const chunkLines = 1000
 
+// mostLines bounds a trace: storms go on without one.
+const mostLines = 10_000
+
 // recorder has the traces of all tests of a run, and those of the file.
 type recorder struct {
 	mu       sync.Mutex
@@ -173,9 +176,12 @@ func newTrace(t testing.TB, n int) *trace {
 	return tr
 }
 
-// line writes a line; nil writes nothing.
+// on reports whether lines are written: to nil and to a full trace they are not.
+func (tr *trace) on() bool { return tr != nil && tr.lines < mostLines }
+
+// line writes a line.
 func (tr *trace) line(format string, args ...any) {
-	if tr == nil {
+	if !tr.on() {
 		return
 	}
 	fmt.Fprintf(tr.out, format+"\n", args...)
@@ -191,7 +197,7 @@ func (tr *trace) cut() {
 
 // hold writes a hold that the switch was asked for.
 func (tr *trace) hold(t target, d time.Duration, rate uint64, err error) {
-	if tr != nil {
+	if tr.on() {
 		m := &t.Match
 		tr.line("  hold port %v %d/%d %#x %v %v for %v at %d: %v", t.Port, m.Kind, m.Protocol, m.Value, m.Src, m.Dst, d, rate, err)
 	}
@@ -199,7 +205,7 @@ func (tr *trace) hold(t target, d time.Duration, rate uint64, err error) {
 
 // after writes what an input has changed: counters, and when the next turn is.
 func (tr *trace) after() {
-	if tr == nil {
+	if !tr.on() {
 		return
 	}
 	if c := tr.core.kernel.Counters; c != tr.counters {
@@ -219,7 +225,7 @@ func (tr *trace) after() {
 
 // report writes the report, in an order of its own.
 func (tr *trace) report(now int64) {
-	if tr == nil {
+	if !tr.on() {
 		return
 	}
 	r := newReport()
@@ -272,7 +278,7 @@ type traced struct {
 }
 
 func (c *traced) event(now int64, e *sai.FlowEvent) {
-	if c.trace != nil {
+	if c.trace.on() {
 		c.trace.line("%d event %v in %v flow %d octets %d at %d mark %d %+v %+v head %x", now, e.Queue, e.InPort, e.Flow, e.Octets, e.At, e.Mark, e.Arrival, e.Session, e.Head[:min(int(e.Length), len(e.Head))])
 	}
 	c.core.event(now, e)
@@ -280,15 +286,16 @@ func (c *traced) event(now int64, e *sai.FlowEvent) {
 }
 
 func (c *traced) receiveMessage(now int64, m *packetio.Message) {
-	if c.trace != nil {
-		c.trace.line("%d message port %d at %d %v %+v", now, m.Port, m.At, m.Err, m.Packet)
+	if c.trace.on() {
+		p := &m.Packet
+		c.trace.line("%d message port %d at %d %v %v %+v AH %v %+v %+v", now, m.Port, m.At, m.Err, p.Kind, p.Envelope, p.AH, p.PFCM, p.PPFC)
 	}
 	c.core.receiveMessage(now, m)
 	c.trace.after()
 }
 
 func (c *traced) step(now int64) {
-	if c.trace != nil {
+	if c.trace.on() {
 		c.trace.line("%d step", now)
 	}
 	c.core.step(now)
@@ -296,7 +303,7 @@ func (c *traced) step(now int64) {
 }
 
 func (c *traced) configure(now int64, s *settings) {
-	if c.trace != nil {
+	if c.trace.on() {
 		bare := s.Config
 		bare.PPFC, bare.Advice, bare.Ingress, bare.Source = nil, nil, nil, nil
 		c.trace.line("%d configure %+v %s %s %s %s", now, bare, show(s.PPFC), show(s.Advice), show(s.Ingress), show(s.Source))
@@ -313,7 +320,7 @@ func show[T any](v *T) string {
 }
 
 func (c *traced) end(now int64) {
-	if c.trace != nil {
+	if c.trace.on() {
 		c.trace.line("%d end", now)
 	}
 	c.core.end(now)
@@ -322,7 +329,7 @@ func (c *traced) end(now int64) {
 
 // learn takes a packet as the thread does.
 func (c *traced) learn(now int64, l Learned) {
-	if c.trace != nil {
+	if c.trace.on() {
 		c.trace.line("%d learn %+v", now, l)
 	}
 	c.core.learn(now, &l)

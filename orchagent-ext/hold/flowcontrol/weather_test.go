@@ -87,15 +87,15 @@ func withRates(c *Config, _ *rand.Rand) {
 }
 
 var climates = []climate{
-	{"few flows", 5, 30, 120, 60 * ms, [inputs]int{inputEvent: 4, inputPFCM: 4, inputDepth: 4}, []func(*Config, *rand.Rand){withPFC, withAverage, withReduction}},
-	{"many flows", 400, 4, 4000, ms / 2, [inputs]int{inputEvent: 8, inputPFCM: 1, inputDepth: 3}, []func(*Config, *rand.Rand){withPFC, withAverage, withRates}},
-	{"storm of messages", 20, 4, 8000, 20_000, [inputs]int{inputEvent: 1, inputPFCM: 20, inputPPFC: 5}, []func(*Config, *rand.Rand){withRates, holdsPairs, asGateway}},
-	{"links that flap", 30, 10, 800, 5 * ms, [inputs]int{inputEvent: 5, inputPFCM: 2, inputDepth: 3, inputConfig: 3}, []func(*Config, *rand.Rand){withALinkDown, withoutAPort, withPFC, withoutPFCM, withoutObeying, withGateways}},
-	{"gateways", 30, 10, 800, 5 * ms, [inputs]int{inputEvent: 5, inputPPFC: 4, inputDepth: 3, inputPacket: 1, inputConfig: 1}, []func(*Config, *rand.Rand){withGateways, asGateway, asOwnGateway, holdsPairs, withRates}},
-	{"advice", 20, 10, 1200, 5 * ms, [inputs]int{inputEvent: 6, inputPFCM: 1, inputDepth: 4, inputPacket: 2}, []func(*Config, *rand.Rand){withAdvice, withPacing, withPolicies, withoutPFCM, withAverage}},
-	{"senders", 30, 10, 1200, 3 * ms, [inputs]int{inputPFCM: 4, inputPPFC: 3, inputPacket: 8, inputConfig: 1}, []func(*Config, *rand.Rand){holdsAtSenders, holdsAtSenders, withAdvice, withPolicies, withRates}},
-	{"refusals", 40, 10, 800, 5 * ms, [inputs]int{inputEvent: 4, inputPFCM: 8, inputPPFC: 2, inputDepth: 2, inputRefusals: 3}, []func(*Config, *rand.Rand){asGateway, holdsPairs, withGateways, withAdvice}},
-	{"all", 40, 8, 2000, 5 * ms, [inputs]int{inputEvent: 6, inputPFCM: 4, inputPPFC: 2, inputDepth: 4, inputPacket: 3, inputConfig: 1, inputRefusals: 1},
+	{"few flows", 5, 10, 120, 60 * ms, [inputs]int{inputEvent: 4, inputPFCM: 4, inputDepth: 4}, []func(*Config, *rand.Rand){withPFC, withAverage, withReduction}},
+	{"many flows", 400, 1, 2000, ms / 2, [inputs]int{inputEvent: 8, inputPFCM: 1, inputDepth: 3}, []func(*Config, *rand.Rand){withPFC, withAverage, withRates}},
+	{"storm of messages", 20, 1, 4000, 20_000, [inputs]int{inputEvent: 1, inputPFCM: 20, inputPPFC: 5}, []func(*Config, *rand.Rand){withRates, holdsPairs, asGateway}},
+	{"links that flap", 30, 4, 800, 5 * ms, [inputs]int{inputEvent: 5, inputPFCM: 2, inputDepth: 3, inputConfig: 3}, []func(*Config, *rand.Rand){withALinkDown, withoutAPort, withPFC, withoutPFCM, withoutObeying, withGateways}},
+	{"gateways", 30, 4, 800, 5 * ms, [inputs]int{inputEvent: 5, inputPPFC: 4, inputDepth: 3, inputPacket: 1, inputConfig: 1}, []func(*Config, *rand.Rand){withGateways, asGateway, asOwnGateway, holdsPairs, withRates}},
+	{"advice", 20, 4, 800, 5 * ms, [inputs]int{inputEvent: 6, inputPFCM: 1, inputDepth: 4, inputPacket: 2}, []func(*Config, *rand.Rand){withAdvice, withPacing, withPolicies, withoutPFCM, withAverage}},
+	{"senders", 30, 4, 800, 3 * ms, [inputs]int{inputPFCM: 4, inputPPFC: 3, inputPacket: 8, inputConfig: 1}, []func(*Config, *rand.Rand){holdsAtSenders, holdsAtSenders, withAdvice, withPolicies, withRates}},
+	{"refusals", 40, 4, 800, 5 * ms, [inputs]int{inputEvent: 4, inputPFCM: 8, inputPPFC: 2, inputDepth: 2, inputRefusals: 3}, []func(*Config, *rand.Rand){asGateway, holdsPairs, withGateways, withAdvice}},
+	{"all", 40, 8, 1200, 5 * ms, [inputs]int{inputEvent: 6, inputPFCM: 4, inputPPFC: 2, inputDepth: 4, inputPacket: 3, inputConfig: 1, inputRefusals: 1},
 		[]func(*Config, *rand.Rand){holdsAtSenders, withAdvice, withPacing, withPolicies, withGateways, asGateway, asOwnGateway, withPFC, withAverage, withReduction, withoutPFCM, withoutObeying, holdsPairs, withALinkDown, withoutAPort, withRates}},
 }
 

@@ -144,7 +144,7 @@ func (g *Ingress) obey(now int64, d holder.Demand, m *notify.PPFC) {
 		return
 	case enforce.Held, enforce.Refreshed:
 		g.holder.CountObeyed(notify.KindPPFC)
-	case enforce.Told, enforce.Ended:
+	case enforce.Noted, enforce.Ended:
 		g.k.Counters.PPFCObeyed++
 	}
 	if !g.clients {

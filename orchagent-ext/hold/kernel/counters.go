@@ -21,7 +21,7 @@ type Counters struct {
 	Policed            uint64 // more than the receive rates allow
 	Late               uint64 // pauses that waited longer than they were to last
 	Off                uint64 // received PFCM is not obeyed, by configuration
-	Full               uint64 // no room for another hold
+	Full               uint64 // lack of room for another hold
 	Ignored            uint64 // their key is ignored since it held without a resume
 	UnknownStream      uint64 // holds that no packet matched
 	HoldFailed         uint64 // the switch refused a hold
@@ -29,8 +29,8 @@ type Counters struct {
 	PPFCWatchdog       uint64 // the same of PPFC
 	Unmeasured         uint64 // reductions that ended before the flow's rate was known
 	Events, EventsLost uint64 // of the switch
-	FlowsFull          uint64 // congested flows that found no room
-	NoNeighbor         uint64 // congested flows of a port whose neighbor is not known
+	FlowsFull          uint64 // congested flows that lacked room
+	NoNeighbor         uint64 // congested flows of a port whose neighbor is unknown
 	Host               uint64 // of a port to hosts, which are sent nothing
 	IPv4               uint64 // of IPv4, which PFCM does not know
 	Relabelled         uint64 // whose label as the neighbor knows it is lost
@@ -59,7 +59,7 @@ type Counters struct {
 	AdviceNotAllowed         uint64 // flows, and PPFC for clients, whose sender may not receive it
 	AdviceQPUnknown          uint64 // flows whose source queue pair was not learned
 	AdviceNotFollowing       uint64 // times that a sender began to exceed its advice by far
-	LimitedFull              uint64 // flows with a policy that found no room
+	LimitedFull              uint64 // flows with a policy that lacked room
 	AdviceNoRouterID         uint64 // messages, for want of a router id of the family
 	CNPSent, CNPFailed       uint64
 	// more than the send rate allows, or the limits of a host and of all

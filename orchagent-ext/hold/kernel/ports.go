@@ -23,7 +23,7 @@ type Port struct {
 	// further ones of that node, by which it may send, too; zero values: unused
 	Also   [3]netip.Addr
 	Speed  uint32 // Mbit/s, of a member; 0: unknown
-	Notify bool   // PFCM may be sent there: to hosts only where the operator says so
+	Notify bool   // PFCM may be sent there: to hosts only where the operator shows it
 	Border bool   // the other end knows PFC only
 	Edge   bool   // hosts are at the other end
 }

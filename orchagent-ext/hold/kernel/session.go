@@ -18,7 +18,7 @@ const (
 // as its sender made it.
 type Session struct {
 	RDMA             bool       // it is RoCEv2
-	Protocol         uint8      // TCP or UDP; 0: neither, and it has no ports
+	Protocol         uint8      // TCP or UDP; 0: neither, and it lacks a ports
 	Src, Dst         netip.Addr // the hosts
 	SrcPort, DstPort uint16
 	SrcQP, DstQP     uint32 // SrcQP 0: unknown
@@ -38,7 +38,7 @@ type Pair struct {
 // Learned is the source queue pair of a [Pair].
 type Learned struct {
 	Pair
-	SrcQP uint32 // 0: not known yet
+	SrcQP uint32 // 0: unknown yet
 
 	// Of a packet of the flow; SrcPort is 0 before the first packet, and the others are
 	// unknown then.

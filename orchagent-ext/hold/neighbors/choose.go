@@ -16,9 +16,9 @@ type Port struct {
 	MAC   roce.MAC   // our own
 	Self  netip.Addr // our link-local address; the zero value: there is none yet
 
-	Neighbor    netip.Addr // link-local address; the zero value: not known, and Why says why
+	Neighbor    netip.Addr // link-local address; the zero value: unknown, and Why says why
 	NeighborMAC roce.MAC   // zero: not resolved yet
-	Configured  bool       // Neighbor is what the operator configured
+	Configured  bool       // Neighbor is the configured one
 	// Also are further link-local addresses of the neighbor, in ascending order: entries with its
 	// MAC address. Unused places are zero values.
 	Also [maxAlso]netip.Addr

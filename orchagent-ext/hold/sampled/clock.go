@@ -39,7 +39,7 @@ const (
 // Reading is one reading of a queue's counters.
 type Reading struct {
 	Octets  uint64 // that wait; a gauge
-	Packets uint64 // that left since the switch began; 0 where it is not counted
+	Packets uint64 // that left since the switch began; 0 where it is left out
 	Dropped uint64 // packets that found the queue full; likewise
 }
 

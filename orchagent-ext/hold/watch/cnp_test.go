@@ -95,7 +95,7 @@ func TestWithoutDepthCNPsAlarmAndNameNone(t *testing.T) {
 func TestStopEndsWhereTheDepthStandsStill(t *testing.T) {
 	f := watched(t)
 	depths := full(first, 4*high, 0)
-	f.read = func(_ context.Context, queues []sai.ObjectID) []Depth {
+	f.reader.read = func(_ context.Context, queues []sai.ObjectID) []Depth {
 		all := make([]Depth, len(queues))
 		for i, id := range queues {
 			if id == first {
@@ -115,7 +115,7 @@ func TestStopEndsWhereTheDepthStandsStill(t *testing.T) {
 			if goesOn {
 				depths.Octets, depths.Packets, depths.Left = depths.Octets+1, depths.Packets+50, depths.Left+50_000
 			}
-			f.round(t.Context(), clocks)
+			f.reader.round(t.Context(), f.settings.Load(), clocks)
 			got, _ := f.ReadFlowEvents(events)
 			all = append(all, events[:got]...)
 		}
@@ -141,7 +141,7 @@ func TestStopEndsWhereTheDepthStandsStill(t *testing.T) {
 	if m := rounds(10, true); m[sai.MarkHigh] == 0 {
 		t.Errorf("after they went on: %v", m)
 	}
-	if f.Configure(nil); f.round(t.Context(), clocks) != 0 {
+	if f.Configure(nil); f.reader.round(t.Context(), f.settings.Load(), clocks) != 0 {
 		t.Error("no queue is watched, and readings go on")
 	}
 	if all := f.Readings(); len(all) != 0 {
@@ -167,8 +167,8 @@ func TestCNPsOfOtherFabricsAreOfNoFlow(t *testing.T) {
 		f := watched(t)
 		now := packetio.Monotonic()
 		events := f.interval(now, append(tt.samples, tt.cnp), unread(first))
-		if got := len(events) > 0; got != tt.alarm || (f.cnps == 0) != tt.alarm {
-			t.Errorf("%s: %d CNPs of no flow, events %+v", name, f.cnps, events)
+		if got := len(events) > 0; got != tt.alarm || (f.thread.cnps == 0) != tt.alarm {
+			t.Errorf("%s: %d CNPs of no flow, events %+v", name, f.thread.cnps, events)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestTwoQueuesOfAPortAreApart(t *testing.T) {
 	if m := marksOf(all); m[0x11][sai.MarkHigh] == 0 || m[0x22][sai.MarkHigh] == 0 {
 		t.Errorf("%v", m)
 	}
-	f.shown = 0
+	f.thread.shown = 0
 	f.interval(3e8, nil, full(first+1, 4*high, 2100))
 	if e, ok := f.Estimated(all[0].Flow); !ok || e.Blind || e.Confidence < 50 || e.Confidence >= 100 {
 		t.Errorf("known as %+v, %v", e, ok)
@@ -251,7 +251,7 @@ func TestReadingsThatFailSlowDown(t *testing.T) {
 	clocks := clocks{}
 	failing := true
 	n := uint64(0)
-	f.read = func(_ context.Context, queues []sai.ObjectID) []Depth {
+	f.reader.read = func(_ context.Context, queues []sai.ObjectID) []Depth {
 		n++
 		all := make([]Depth, len(queues))
 		for i := range all {
@@ -263,9 +263,9 @@ func TestReadingsThatFailSlowDown(t *testing.T) {
 		return all
 	}
 	for range 10 {
-		f.round(t.Context(), clocks)
-		for range len(f.readings) {
-			<-f.readings
+		f.reader.round(t.Context(), f.settings.Load(), clocks)
+		for range len(f.reader.readings) {
+			<-f.reader.readings
 		}
 	}
 	if f.Pace() != 2*sampled.Interval || f.Unproven() != "there are no counters" {
@@ -273,9 +273,9 @@ func TestReadingsThatFailSlowDown(t *testing.T) {
 	}
 	failing = false
 	for range 101 {
-		f.round(t.Context(), clocks)
-		for range len(f.readings) {
-			<-f.readings
+		f.reader.round(t.Context(), f.settings.Load(), clocks)
+		for range len(f.reader.readings) {
+			<-f.reader.readings
 		}
 	}
 	if f.Pace() != sampled.Interval || f.Unproven() != "" {

@@ -68,9 +68,9 @@ func (c *configured) round(samples int) {
 	for len(c.flows.samples) > 0 {
 		<-c.flows.samples
 	}
-	c.flows.round(c.t.Context(), c.clocks)
-	for len(c.flows.readings) > 0 {
-		<-c.flows.readings
+	c.flows.reader.round(c.t.Context(), c.flows.settings.Load(), c.clocks)
+	for len(c.flows.reader.readings) > 0 {
+		<-c.flows.reader.readings
 	}
 }
 

@@ -3,13 +3,9 @@
 package watch
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +14,6 @@ import (
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/sampled"
-	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/switch/engine"
 	sai "sluice/sai-shim"
 )
@@ -82,21 +77,12 @@ func (c *Config) queue(p *packetio.Pair) (id sai.ObjectID, watched bool) {
 // Flows are those in the queues of a switch. Make it with [New]; it begins with
 // an empty configuration.
 type Flows struct {
-	read     func(ctx context.Context, queues []sai.ObjectID) []Depth
-	wake     int // eventfd: a reading waits
-	settings atomic.Pointer[settings]
-	samples  chan sample
-	readings chan reading
-	why      atomic.Pointer[string] // that readings cannot be relied on
-	pace     atomic.Int64           // ns between two readings; 0: as configured
-	full     atomic.Uint64          // samples that came to a full channel
-
-	mu     sync.Mutex // of depths
-	depths map[sai.ObjectID]Readings
-
+	settings  atomic.Pointer[settings]
+	samples   chan sample
+	full      atomic.Uint64 // samples that came to a full channel
+	reader    reader
+	thread    thread
 	estimated atomic.Pointer[map[uint64]Estimated] // of flows with a signal
-
-	thread
 }
 
 // settings are a configuration, with the samples that came of each queue.
@@ -111,13 +97,6 @@ type sample struct {
 	packetio.Pair
 }
 
-// reading is a [Depth] of a queue.
-type reading struct {
-	queue sai.ObjectID
-	at    int64 // ns, CLOCK_MONOTONIC
-	Depth
-}
-
 var _ flowcontrol.Library = (*Flows)(nil)
 
 // New returns flows that are read by a function, in the order of its argument; it returns nil
@@ -127,11 +106,11 @@ func New(read func(ctx context.Context, queues []sai.ObjectID) []Depth) (*Flows,
 	if err != nil {
 		return nil, fmt.Errorf("make an eventfd: %w", err)
 	}
-	return &Flows{read: read, wake: fd, samples: make(chan sample, samplesRoom), readings: make(chan reading, readingsRoom), thread: newThread()}, nil
+	return &Flows{samples: make(chan sample, samplesRoom), reader: reader{read: read, wake: fd, readings: make(chan reading, readingsRoom)}, thread: newThread()}, nil
 }
 
 // Close closes the descriptor that New made.
-func (f *Flows) Close() error { return unix.Close(f.wake) }
+func (f *Flows) Close() error { return unix.Close(f.reader.wake) }
 
 // Configure has queues watched from now on, and only these; nil: all are left alone.
 func (f *Flows) Configure(c *Config) {
@@ -153,37 +132,21 @@ func (f *Flows) Configure(c *Config) {
 }
 
 // Unproven returns why the estimates cannot be relied on; "": they can.
-func (f *Flows) Unproven() string {
-	if why := f.why.Load(); why != nil {
-		return *why
-	}
-	return ""
-}
+func (f *Flows) Unproven() string { return f.reader.unproven() }
 
 // Pace returns the time between two readings.
-func (f *Flows) Pace() time.Duration {
-	return cmp.Or(time.Duration(f.pace.Load()), sampled.Interval)
-}
+func (f *Flows) Pace() time.Duration { return f.reader.interval() }
 
 // Readings returns the counts of the queues that are watched; none for nil.
-func (f *Flows) Readings() (all []Readings) {
+func (f *Flows) Readings() []Readings {
 	if f == nil {
 		return nil
 	}
-	s := f.settings.Load()
-	if s == nil {
-		return nil
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for id, q := range s.Queues {
-		if r, read := f.depths[id]; read {
-			r.Port, r.Queue, r.Samples = q.Name, q.Number, s.sampled[id].Load()
-			all = append(all, r)
-		}
-	}
-	return all
+	return f.reader.counts(f.settings.Load())
 }
+
+// Run reads the queues until ctx is done.
+func (f *Flows) Run(ctx context.Context) error { return f.reader.run(ctx, &f.settings) }
 
 // Sample takes a packet on the packet path, and returns at once. Those that find no room are
 // counted.
@@ -207,116 +170,8 @@ func (f *Flows) Sample(p packetio.Pair) {
 	}
 }
 
-// Run reads the queues until ctx is done.
-func (f *Flows) Run(ctx context.Context) error {
-	clocks := clocks{}
-	for next := sampled.Interval; ; {
-		if !clock.Sleep(ctx, next) {
-			return nil
-		}
-		began := packetio.Monotonic()
-		if next = f.round(ctx, clocks); next == 0 {
-			next = sampled.Interval
-			continue
-		}
-		next = max(next-time.Duration(packetio.Monotonic()-began), time.Millisecond)
-	}
-}
-
-// clocks judge the readings of queues that are watched.
-type clocks map[sai.ObjectID]*queueClock
-
-// queueClock is that of a queue since it is watched.
-type queueClock struct {
-	sampled.Clock
-	samples *atomic.Uint64 // of [settings]: others after it was left alone
-}
-
-// of returns the clock of a queue, which begins where the queue is watched again.
-func (c clocks) of(id sai.ObjectID, samples *atomic.Uint64) *sampled.Clock {
-	q := c[id]
-	if q == nil || q.samples != samples {
-		q = &queueClock{sampled.Clock{Interval: sampled.Interval}, samples}
-		c[id] = q
-	}
-	q.Sampled = samples.Load()
-	return &q.Clock
-}
-
-// round reads each queue once, and returns the interval until the next one; 0: all queues are
-// left alone.
-func (f *Flows) round(ctx context.Context, clocks clocks) (next time.Duration) {
-	c := f.settings.Load()
-	if c == nil || len(c.Queues) == 0 {
-		clear(clocks)
-		f.pace.Store(0)
-		f.mu.Lock()
-		f.depths = nil
-		f.mu.Unlock()
-		return 0
-	}
-	maps.DeleteFunc(clocks, func(id sai.ObjectID, _ *queueClock) bool { return c.sampled[id] == nil })
-	ids := make([]sai.ObjectID, 0, len(c.Queues))
-	for id := range c.Queues {
-		ids = append(ids, id)
-	}
-	began := packetio.Monotonic()
-	all := f.read(ctx, ids)
-	now, why := packetio.Monotonic(), ""
-	for i, d := range all {
-		id := ids[i]
-		clock := clocks.of(id, c.sampled[id])
-		clock.Took(time.Duration(now-began) / time.Duration(len(all)))
-		if d.Slow != "" {
-			clock.Slower(d.Slow)
-		}
-		used := d.Err != nil // flow control is to know it
-		if used {
-			clock.Missed(d.Err.Error())
-		} else if used = clock.Take(d.Reading, c.Room[id]); clock.Stuck() {
-			d, used = Depth{Err: errors.New(clock.Unproven())}, true
-		}
-		f.count(id, now, clock.Interval, used && d.Err == nil)
-		if used {
-			select {
-			case f.readings <- reading{id, now, d}:
-			default: // flow control has stopped
-			}
-		}
-		next = max(next, clock.Interval)
-		if w := cmp.Or(clock.Unproven(), d.Doubt); w != "" {
-			why = w
-		}
-		if d.Err != nil {
-			why = d.Err.Error()
-		}
-	}
-	f.pace.Store(int64(next))
-	f.why.Store(&why)
-	one := [8]byte{1} // in either byte order it is not 0
-	_, _ = unix.Write(f.wake, one[:])
-	return max(next, sampled.Interval)
-}
-
-// count counts a reading.
-func (f *Flows) count(queue sai.ObjectID, now int64, interval time.Duration, useful bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.depths == nil {
-		f.depths = map[sai.ObjectID]Readings{}
-	}
-	r := f.depths[queue]
-	if r.All++; useful {
-		r.At = now
-	} else {
-		r.Useless++
-	}
-	r.Interval = interval
-	f.depths[queue] = r
-}
-
 // WatchFlows implements [flowcontrol.Library].
-func (f *Flows) WatchFlows() (fd int, err error) { return f.wake, nil }
+func (f *Flows) WatchFlows() (fd int, err error) { return f.reader.wake, nil }
 
 // SetQueueMarks implements [flowcontrol.Library]: the marks are those of [Config].
 func (f *Flows) SetQueueMarks(sai.ObjectID, uint32, uint32) error { return nil }

@@ -67,7 +67,7 @@ func (f *Flows) interval(at int64, samples []packetio.Pair, readings ...reading)
 	}
 	for i := range readings {
 		readings[i].at = at
-		f.readings <- readings[i]
+		f.reader.readings <- readings[i]
 	}
 	events := make([]sai.FlowEvent, 64)
 	n, _ := f.ReadFlowEvents(events)
@@ -195,7 +195,7 @@ func TestDropsAreSharedOut(t *testing.T) {
 // A counter that goes backwards, as after a clear, adds nothing to the octets of a flow.
 func TestClearedCountersAddNoOctets(t *testing.T) {
 	f := watched(t)
-	left := func() float64 { return f.flows[key{first, packet(0, 0).Src, packet(0, 0).Dst, 0x11}].left }
+	left := func() float64 { return f.thread.flows[key{first, packet(0, 0).Src, packet(0, 0).Dst, 0x11}].left }
 	for i := range uint64(10) {
 		f.interval(int64(i+1)*1e7, []packetio.Pair{packet(0x11, 0)}, full(first, high, 1000+i*50))
 	}
@@ -216,8 +216,8 @@ func TestQueuesThatAreNotWatchedAreForgotten(t *testing.T) {
 	f.Configure(nil)
 	f.Sample(packet(0x11, 0))
 	f.interval(2e7, nil)
-	if len(f.flows)+len(f.byID)+len(f.queues)+len(f.samples) != 0 {
-		t.Errorf("%d flows, %d queues, %d samples", len(f.flows), len(f.queues), len(f.samples))
+	if len(f.thread.flows)+len(f.thread.byID)+len(f.thread.queues)+len(f.samples) != 0 {
+		t.Errorf("%d flows, %d queues, %d samples", len(f.thread.flows), len(f.thread.queues), len(f.samples))
 	}
 }
 
@@ -225,7 +225,7 @@ func TestQueuesThatAreNotWatchedAreForgotten(t *testing.T) {
 func TestReadingsThatFailAreUnproven(t *testing.T) {
 	f := watched(t)
 	read := make(chan int, 1)
-	f.read = func(_ context.Context, queues []sai.ObjectID) []Depth {
+	f.reader.read = func(_ context.Context, queues []sai.ObjectID) []Depth {
 		select {
 		case read <- len(queues):
 		default:
@@ -261,7 +261,7 @@ func TestTakingSamplesAllocatesNothing(t *testing.T) {
 		}
 		r := full(first, 4*high, uint64(at/1e5))
 		r.at = at
-		f.readings <- r
+		f.reader.readings <- r
 		f.ReadFlowEvents(events)
 	}
 	turn()

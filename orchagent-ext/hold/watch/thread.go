@@ -93,27 +93,28 @@ type queue struct {
 
 // ReadFlowEvents implements [flowcontrol.Switch]. It takes the samples and readings that wait.
 func (f *Flows) ReadFlowEvents(dst []sai.FlowEvent) (n int, lost uint64) {
-	_, _ = unix.Read(f.wake, f.woken[:])
+	_, _ = unix.Read(f.reader.wake, f.thread.woken[:])
 	var c *Config
 	if s := f.settings.Load(); s != nil {
 		c = s.Config
 	}
-	f.follow(c)
+	t := &f.thread
+	t.follow(c)
 	for range len(f.samples) {
 		if s := <-f.samples; s.CNP {
-			f.marked(&s.Pair, packetio.Monotonic())
+			t.marked(&s.Pair, packetio.Monotonic())
 		} else {
-			f.sample(&s)
+			t.sample(&s)
 		}
 	}
-	for range len(f.readings) {
-		r := <-f.readings
-		f.depth(&r)
+	for range len(f.reader.readings) {
+		r := <-f.reader.readings
+		t.depth(&r)
 		f.publish(r.at)
 	}
-	n = copy(dst, f.events)
-	f.events = f.events[:copy(f.events, f.events[n:])]
-	return n, f.lost
+	n = copy(dst, t.events)
+	t.events = t.events[:copy(t.events, t.events[n:])]
+	return n, t.lost
 }
 
 // follow takes a configuration: queues outside of it are forgotten.
@@ -223,12 +224,12 @@ const publishEvery = int64(500 * time.Millisecond)
 
 // publish publishes how flows with a signal are known.
 func (f *Flows) publish(at int64) {
-	if at-f.shown < publishEvery && f.shown != 0 {
+	if at-f.thread.shown < publishEvery && f.thread.shown != 0 {
 		return
 	}
-	f.shown = at
+	f.thread.shown = at
 	all := map[uint64]Estimated{}
-	for id, flow := range f.byID {
+	for id, flow := range f.thread.byID {
 		if flow.named || flow.alarmed {
 			e := Estimated{Blind: flow.blind}
 			if flow.Mean > 0 {
@@ -404,9 +405,9 @@ func header(head *[sai.FlowHead]byte, p *packetio.Pair) uint8 {
 
 // GetFlow implements [flowcontrol.Switch].
 func (f *Flows) GetFlow(_ sai.ObjectID, id uint64) (s sai.FlowState, err error) {
-	if known := f.byID[id]; known != nil {
+	if known := f.thread.byID[id]; known != nil {
 		if octets := known.octets(); octets > 0 {
-			return sai.FlowState{Flow: id, Octets: octets, Departed: uint64(known.left), At: f.queues[known.queue].read.at}, nil
+			return sai.FlowState{Flow: id, Octets: octets, Departed: uint64(known.left), At: f.thread.queues[known.queue].read.at}, nil
 		}
 	}
 	return s, sai.ErrNotFound
@@ -419,8 +420,8 @@ func (f *Flows) GetHold(_ sai.ObjectID, m sai.HoldMatch) (s sai.HoldState, err e
 	if m.Kind != sai.HoldSession {
 		return s, sai.ErrNotFound
 	}
-	for id, q := range f.queues {
-		known := f.flows[key{id, m.Src, m.Dst, m.Value}]
+	for id, q := range f.thread.queues {
+		known := f.thread.flows[key{id, m.Src, m.Dst, m.Value}]
 		if known == nil || q.took <= 0 {
 			continue
 		}

@@ -24,7 +24,7 @@ const (
 	boardAttempt = 2 * time.Second // for one request
 	boardPause   = 500 * time.Millisecond
 
-	mostFormer = 8 // leases that are remembered: more do not live at the same time
+	mostFormer = 8 // leases that are remembered: as many as can live at the same time
 )
 
 // ErrNotShared means that this node is apart from the others: it neither reads their rows
@@ -35,7 +35,7 @@ var ErrNotShared = errors.New("no lease in etcd")
 type BoardConfig struct {
 	Config
 	Name string // of the board, below the domain
-	Node string // of this node: no other of the domain has it
+	Node string // of this node, unique in the domain
 
 	MostRows   int // of others that are read
 	MostOctets int // of one row
@@ -52,7 +52,7 @@ type Board struct {
 	every   time.Duration // between two looks
 	attempt time.Duration // for one request
 	wake    chan struct{}
-	said    time.Time // when the log was last told why nothing is shared; Run's alone
+	said    time.Time // time of the last log line about a missing share; Run's alone
 	// of this board, that may not have ended yet: their keys are its own; Run's alone
 	former []clientv3.LeaseID
 
@@ -68,13 +68,13 @@ type View struct {
 	Err    error
 	Number uint64            // of different rows that were read
 	Rows   map[string][]byte // by node, this one's too
-	Aside  map[string]error  // rows that are not read, and why
-	Leader string            // the elected node; "": none is yet
+	Aside  map[string]error  // unread rows, with the reason
+	Leader string            // the elected node, or ""
 	Leads  bool              // it is this one
 
-	Published uint64 // number of what is in force; 0: nothing was published
-	About     string // what the leader wrote beside it
-	Part      []byte // this node's part of it; nil: there is none
+	Published uint64 // number of the published value in force, or 0
+	About     string // value of the leader beside it
+	Part      []byte // this node's part of it, or nil
 }
 
 // publication has the parts that the leader is to write.
@@ -171,7 +171,7 @@ type boardSession struct {
 
 	good    time.Time // when the last turn that succeeded began
 	renewAt time.Time
-	written []byte // the row, as etcd has it; nil: it has none
+	written []byte // the row, as etcd has it, or nil
 	leads   int64  // revision of the leader's key, if it is this node's; else 0
 	rows    map[string]boardRow
 	view    View

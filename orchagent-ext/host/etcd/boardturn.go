@@ -247,7 +247,7 @@ func (s *boardSession) publish(ctx context.Context) error {
 	}
 	done()
 	select {
-	case s.wake <- struct{}{}: // it reads what it published
+	case s.wake <- struct{}{}: // it reads its own row
 	default:
 	}
 	return nil

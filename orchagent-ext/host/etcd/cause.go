@@ -21,7 +21,7 @@ type Cause struct {
 	mu   sync.Mutex
 	last string
 
-	cert string    // file of this node's certificate; "": it has none
+	cert string    // file of this node's certificate, or ""
 	ends time.Time // when that expires
 }
 

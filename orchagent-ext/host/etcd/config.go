@@ -17,9 +17,9 @@ type Config struct {
 	Endpoints []string // URLs of etcd's members: http://10.0.0.1:2379, or https. Required
 	// PEM: who may have signed the members' certificates; https needs it
 	CAFile   string
-	CertFile string // PEM: our certificate, "" for none
+	CertFile string // PEM: this node's certificate, or ""
 	KeyFile  string // PEM: its key
-	User     string // of etcd, "" for none
+	User     string // of etcd, or ""
 	Password Secret
 
 	PasswordFile string // in place of Password: its first line is it

@@ -59,7 +59,7 @@ func (c *Config) client(f files) (*clientv3.Config, error) {
 	return &clientv3.Config{
 		Endpoints: c.Endpoints, TLS: identity, Username: c.User, Password: password,
 		DialTimeout: 5 * time.Second, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
-		Logger: zap.NewNop(), // what goes wrong comes back as an error
+		Logger: zap.NewNop(), // failures come back as errors
 	}, nil
 }
 

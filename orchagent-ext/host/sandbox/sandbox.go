@@ -26,8 +26,8 @@ type Profile int
 // Profiles, from the most to the least that is allowed.
 const (
 	Library Profile = iota // a vendor's library, which may load modules, access I/O ports and start programs
-	Switch                 // sluiced with the software switch, or with none
-	Server                 // sluice-gnmi: no BPF, no raw access to the network either
+	Switch                 // sluiced with the software switch, or while the switch is closed
+	Server                 // sluice-gnmi: BPF and raw access to the network are denied, too
 )
 
 // denied are the calls that a profile takes away, by name.

@@ -7,7 +7,7 @@ package event
 type Queue struct {
 	// a heap of four children: half as deep as a binary one, and children share a cache line
 	heap  []entry
-	place []int32 // by entity: its index in heap; -1: it has no event
+	place []int32 // by entity: its index in heap, or -1
 }
 
 // entry is one event: 16 octets.

@@ -15,7 +15,7 @@ type Message struct {
 	paths.Connection
 	Octets int64
 	At     int64 // ps; 0: now
-	Last   bool  // the connection sends no more
+	Last   bool  // the connection has ended
 	Tag    int32 // the program's
 	Group  int32 // the collective that it is of
 }

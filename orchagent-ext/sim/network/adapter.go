@@ -30,7 +30,7 @@ const kept = 512
 type QP struct {
 	src, dst   int32
 	path, back uint32 // of data, and of acknowledgements
-	peer       int32  // next in the host's list of those that may send; -1: not in it
+	peer       int32  // next in the host's list of those that may send; -1: outside of it
 	inflight   int32  // packets in the network, of both directions
 
 	// PSNs: to be sent next; oldest without acknowledgement; after the last message
@@ -40,18 +40,18 @@ type QP struct {
 	repaired       uint32 // with selective repeat: PSN before which holes were sent again
 	last           uint16 // payload of a message's last packet
 	unacked        uint8  // packets since the last acknowledgement
-	nak            bool   // the receiver said that packets are missing
+	nak            bool   // the receiver reported missing packets
 	timing         bool   // a timer is set
-	released       bool   // to be freed once nothing is in flight
+	released       bool   // to be freed once all packets have landed
 	hurry          bool   // with selective repeat: una is to be sent again
 
-	nextAt int64 // pacing: no packet before
+	nextAt int64 // pacing: earliest time of the next packet
 	// time of the last acknowledgement of something, or of the first packet after a rest
 	progress int64
 	cnpAt    int64  // time after which the receiver may send a CNP
-	rate     int32  // of n.rates, plus 1; 0: no CNP came
-	advised  uint32 // Mbit/s; 0: no advice
-	label    uint32 // flow label, 0: none
+	rate     int32  // of n.rates, plus 1; 0: before the first CNP
+	advised  uint32 // Mbit/s; 0: unadvised
+	label    uint32 // flow label, or 0
 	Tag      int32  // the caller's
 
 	ends   [messages]uint32 // PSN after a message
@@ -65,7 +65,7 @@ type QP struct {
 type host struct {
 	tail   int32 // of a ring of queue pairs, by QP.peer; -1: empty
 	active int32
-	wake   int64 // time of its timer; 0: none
+	wake   int64 // time of its timer, or 0
 }
 
 // AddQP adds a queue pair that sends from one host to another by a path, and gets its

@@ -110,7 +110,7 @@ func (n *Net) release(l *link, k *packet, at int64) {
 	from.ingress -= int64(k.octets)
 	if from.xoff && from.ingress <= max(n.threshold(s)-2*int64(n.cfg.MTU+Headers), 0) {
 		from.xoff = false
-		n.frame(k.in, max(at, from.xoffAt), 0) // never before the pause: ports are advanced late
+		n.frame(k.in, max(at, from.xoffAt), 0) // after the pause at the earliest: ports are advanced late
 	}
 }
 

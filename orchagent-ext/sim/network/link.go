@@ -29,7 +29,7 @@ type packet struct {
 // link is one direction of a link with the queue before it.
 type link struct {
 	freeAt             int64 // end of the last transmission
-	depth              int64 // octets that wait; a packet that is being sent does not
+	depth              int64 // waiting octets, less the packet under way
 	head, tail         int32 // packets that wait
 	wireHead, wireTail int32 // packets that are being sent, or on the wire
 	psPerOctet, delay  int64

@@ -27,8 +27,8 @@ const (
 // Config is how adapters and switches work. Rates are in bit/s, times in ps, sizes in octets.
 type Config struct {
 	MTU      int   // payload of a full packet; 4096
-	AckEvery int   // packets of a message without an acknowledgement, at most; 4
-	Window   int64 // octets in flight of a queue pair; 0: no limit
+	AckEvery int   // unacknowledged packets of a message, at most; 4
+	Window   int64 // octets in flight of a queue pair; 0: unlimited
 	// without progress a queue pair sends again from the oldest packet; 4.19 ms: the Local ACK Timeout 10 of IBTA, 4.096 µs × 2^10
 	Timeout   int64
 	Selective bool // receivers keep packets that came out of order; else go-back-N
@@ -43,8 +43,8 @@ type Config struct {
 	PMax   float64 // probability at KMax; 0.01
 	Spray  bool    // each packet takes a random path of its pair
 
-	Hold   *Hold   // flows of congested queues are held upstream (PFCM); nil: they are not
-	Advise *Advise // senders of congested queues are advised rates; nil: they are not
+	Hold   *Hold   // flows of congested queues are held upstream (PFCM); nil: off
+	Advise *Advise // senders of congested queues are advised rates; nil: off
 
 	Sampled *Sampled // switches estimate the flows of a queue; nil: they know them
 
@@ -86,7 +86,7 @@ type Stats struct {
 	Events     uint64 // arrivals of packets, and timers
 	Packets    uint64 // data packets that arrived, each once
 	Octets     uint64 // of the application in them
-	Drops      uint64 // packets that found no buffer
+	Drops      uint64 // packets dropped for lack of buffer
 	Lost       uint64 // by Config.Loss
 	Pauses     uint64 // PFC frames that pause
 	Marks      uint64 // packets marked CE
@@ -97,7 +97,7 @@ type Stats struct {
 	PFCMs      uint64
 	Advices    uint64
 	Holds      uint64 // flows held, at one switch each
-	HoldDrops  uint64 // packets of held flows that found no room
+	HoldDrops  uint64 // packets of held flows beyond the room
 	PacketPeak int    // in flight at once
 }
 
@@ -112,7 +112,7 @@ type Net struct {
 	random uint64
 
 	packets []packet
-	free    int32 // first free packet; -1: none
+	free    int32 // first free packet, or -1
 	flying  int
 
 	switches []buffer
@@ -123,7 +123,7 @@ type Net struct {
 	freeRate []int32
 	codec    codec
 	keepers  []keeper // by queue pair, with selective repeat
-	watch    *watch   // of queues by flow; nil: no feature needs it
+	watch    *watch   // of queues by flow; nil: unneeded
 
 	// Delivered is called when the last packet of a message is there in order. at is the
 	// time when the message began.

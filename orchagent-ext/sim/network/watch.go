@@ -16,7 +16,7 @@ type Hold struct {
 	// ps, from a mark to the hold upstream, beside the way; the software switch: 250 µs
 	Reaction int64
 	Room     int64 // octets of a held flow that a switch keeps; 1 MiB
-	Source   bool  // the switch that serves a sender slows it by CNPs; none holds a flow
+	Source   bool  // the switch of a sender slows it by CNPs, in place of holds
 	Hosts    bool  // adapters obey PFCM, too
 }
 
@@ -44,7 +44,7 @@ type watched struct {
 	in       int32 // link by which its packets come
 	flow     congestion.Flow
 	advice   congestion.Advice
-	due      int64 // ps, of its timer; 0: none
+	due      int64 // ps, of its timer, or 0
 	estimate uint64
 	came     uint64
 	left     uint64
@@ -391,7 +391,7 @@ func (w *watch) measure(n *Net, f *watched) {
 	m.Fair, m.Most = target.Port/uint32(m.Flows), m.Came
 	f.came, f.left = 0, 0
 	rate := f.advice.Congestion(now, f.flow.Congested(), m, &target, &a.Pace)
-	if f.advice.Tell(now, rate, &a.Pace) {
+	if f.advice.Send(now, rate, &a.Pace) {
 		n.Advices++
 		q := &n.qps[f.qp]
 		o := order{at: f.place, mbps: n.rateAdvice(q, f.qp, rate)}

@@ -55,7 +55,7 @@ func (d *Document) each(yield func(load, feature string, r *run.Result)) {
 // uplinks and downlinks.
 func (d *Document) Rows() (rows [][]string) {
 	d.each(func(l, f string, r *run.Result) {
-		least := "" // of a run that has not ended
+		least := "" // of a run that goes on
 		if r.Unfinished > 0 {
 			least = "> "
 		}

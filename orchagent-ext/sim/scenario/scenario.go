@@ -43,8 +43,8 @@ type Scenario struct {
 // Adapters are the hosts' adapters.
 type Adapters struct {
 	MTU       int     `yaml:"mtu"`        // payload of a full packet, octets; 4096
-	AckEvery  int     `yaml:"ack_every"`  // packets without an acknowledgement; 4
-	WindowKiB int64   `yaml:"window_kib"` // of a queue pair; 0: no limit
+	AckEvery  int     `yaml:"ack_every"`  // unacknowledged packets; 4
+	WindowKiB int64   `yaml:"window_kib"` // of a queue pair; 0: unlimited
 	TimeoutUS float64 `yaml:"timeout_us"` // 4194, the Local ACK Timeout 10
 	Recovery  string  `yaml:"recovery"`   // go-back-n or selective-repeat
 }

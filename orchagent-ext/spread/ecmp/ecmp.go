@@ -13,7 +13,7 @@ type Tuple struct {
 	Src, Dst         netip.Addr
 	Proto            uint8 // IP protocol, 17 for RoCEv2
 	SrcPort, DstPort uint16
-	FlowLabel        uint32 // low 20 bits; IPv4 has none, it is ignored there
+	FlowLabel        uint32 // low 20 bits; ignored for IPv4
 }
 
 // A Hash chooses among equal-cost paths. The set is closed: [Linux], [CRC32] and

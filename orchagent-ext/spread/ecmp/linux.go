@@ -21,7 +21,7 @@ const DefaultSeed = 1
 // label the fields are 0x3f, without it 0x37; IPv4 ignores the label in both.
 // [Kernel] and [Group] model the other settings.
 type Linux struct {
-	Seed uint32 // net.ipv4.fib_multipath_hash_seed, not 0
+	Seed uint32 // net.ipv4.fib_multipath_hash_seed, above 0
 }
 
 // String implements [Hash].
@@ -47,7 +47,7 @@ func (l Linux) Path(t Tuple, withLabel bool, n int) int {
 const (
 	PolicyL3     = 0 // addresses, and over IPv6 protocol and flow label
 	PolicyL4     = 1 // the 5-tuple
-	PolicyFields = 3 // what fib_multipath_hash_fields names
+	PolicyFields = 3 // fields of fib_multipath_hash_fields
 )
 
 // Bits of fib_multipath_hash_fields, which policy 3 reads. Those above are of inner
@@ -201,7 +201,7 @@ func (k Kernel) outer(t *Tuple) uint32 {
 	half := uint64(k.Seed)<<32 | uint64(k.Seed)
 	h := uint32(siphash.Hash(half, half, keys[:size]))
 	if h == 0 {
-		return 1 // 0 means "not hashed yet" in the kernel
+		return 1 // 0 means "unhashed" in the kernel
 	}
 	return h
 }

@@ -40,7 +40,7 @@ type route struct {
 	metric  uint32
 	kind    uint8 // unix.RTN_…
 	cloned  bool
-	object  uint32 // next-hop object; 0: none
+	object  uint32 // next-hop object, or 0
 	members []Member
 }
 

@@ -18,7 +18,7 @@ import (
 // it. It leaves out dead next hops.
 type Programmed struct {
 	Hops []Hop // in the switch's order
-	Err  error // why the hops are not known; nil: they are
+	Err  error // why the hops are unknown; nil: they are
 
 	// the switch chooses among them by their load (SAI's adaptive routing and switching)
 	Adaptive bool
@@ -178,7 +178,7 @@ func WithoutAdaptive(groups map[netip.Addr]Result, programmed []Programmed) map[
 	for dst, r := range groups {
 		adaptive := r.Group != nil && slices.ContainsFunc(programmed, func(p Programmed) bool {
 			if !p.Adaptive || p.Err != nil {
-				return p.Adaptive // its next hops are not known: it may be any group
+				return p.Adaptive // its next hops are unknown: it may be any group
 			}
 			same, _ := r.same(p.Hops)
 			return same

@@ -6,15 +6,15 @@ import "fmt"
 
 // check is the result of comparing the model with the ports' counters.
 type check struct {
-	error     float64 // of the last check, in parts of what was predicted
+	error     float64 // of the last check, in parts of the prediction
 	bad, good int     // checks in a row
 	degraded  bool
 }
 
 // Bounds between a right model and a wrong one.
 const (
-	checkedOctets = 64 << 10 // a check of less says nothing
-	wrongShare    = 0.05     // of what was predicted on other members: the check is bad
+	checkedOctets = 64 << 10 // a check of less is void
+	wrongShare    = 0.05     // of the prediction on other members: the check is bad
 	badChecks     = 2        // in a row: the model is wrong
 	goodChecks    = 10       // in a row: it is right again
 )

@@ -10,7 +10,7 @@ type cycle struct {
 	octets uint64 // the counter then
 	pause  int64  // before it, in ns
 	begun  bool   // at and octets hold
-	length int64  // of the last one; 0: none ended yet
+	length int64  // of the last one, or 0
 	ended  int    // cycles that the flow's rate is the mean of
 }
 

@@ -104,7 +104,7 @@ func (t *Table) Sample(f Flow, octets uint64, now int64) {
 	}
 	first := !e.seen
 	if passed == 0 && !first {
-		return // the next sample counts what came since
+		return // the next sample counts from here
 	}
 	e.octets, e.sampled, e.seen = octets, now, true
 	switch {
@@ -149,7 +149,7 @@ func (t *Table) measureUntil(e *entry, octets uint64, now int64) {
 		}
 		rate = e.rate + (rate-e.rate)*part
 	}
-	if rate < 1e-3 { // of what ended long ago
+	if rate < 1e-3 { // of old flows
 		rate = 0
 	}
 	e.rate, e.measured, e.class = rate, true, stay(e.class, rate)

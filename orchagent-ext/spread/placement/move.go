@@ -11,9 +11,9 @@ import (
 type Move struct {
 	Flow                 Flow
 	From, To             uint32 // labels
-	FromMember, ToMember int    // ToMember -1: the model does not say
+	FromMember, ToMember int    // ToMember -1: unknown to the model
 
-	first, unsafe bool // the first choice for the flow; it was not idle
+	first, unsafe bool // the first choice for the flow, while active
 }
 
 // Look returns the moves that are to be made now, which the table counts as made; call
@@ -147,7 +147,7 @@ func (t *Table) evened() {
 	case len(t.moves) == 0 && t.settling.number < t.recheck:
 	case len(t.moves) == 0 || t.cfg.WindowNS == 0 || t.rounds == recheckRounds:
 		if t.evening = false; len(t.moves) == 0 && t.rounds == 0 && t.rest.first {
-			t.rest = rest{} // no flow has moved yet
+			t.rest = rest{} // before the first move
 		}
 	default:
 		t.rounds, t.recheck = t.rounds+1, t.settling.number+recheckWindows

@@ -11,12 +11,12 @@ type Why uint8
 // The reasons.
 const (
 	Placed      Why = iota // on the member that was chosen
-	Unreachable            // no label was found for that member: on the best one that was
-	NoModel                // the model predicts nothing for the flow: hash label
-	NotHashed              // the switch does not hash the label: hash label
+	Unreachable            // on the best member that a label was found for
+	NoModel                // outside the model: hash label
+	NotHashed              // the switch leaves the label out of its hash: hash label
 	Degraded               // the model was wrong of late: hash label
-	NoMember               // no member has weight: hash label
-	NoIPv6                 // IPv4 has no label
+	NoMember               // all weights are 0: hash label
+	NoIPv6                 // IPv4
 	// the table has no room: hash label, and the flow is not in the table
 	Full
 	// all labels searched are in use between the two hosts: hash label

@@ -28,7 +28,7 @@ type Quota struct {
 // quotas are those in force.
 type quotas struct {
 	flows   map[int][]uint32 // by leaf × Classes + class: by member
-	have    map[int][]uint32 // scratch: what the flows of each have now
+	have    map[int][]uint32 // scratch: load of the flows of each
 	perLeaf []uint64         // by leaf and member: all classes
 }
 

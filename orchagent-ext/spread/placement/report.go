@@ -11,13 +11,13 @@ type Stats struct {
 	// of these: another flow between the same hosts has the same label
 	Shared   uint64
 	Looks    uint64
-	Deferred uint64 // of these: loads were changing, so that nothing moved
+	Deferred uint64 // of these: held back while loads changed
 	// flows that got another label, the first choice for one that sent before too
 	Moves         uint64
-	Unsafe        uint64 // of these: the flow was not idle
-	Undone        uint64 // moves that the switch refused, which are not among Moves
-	Unreachable   uint64 // moves for which no label was found
-	Stray         uint64 // samples and observations of flows that the table does not have
+	Unsafe        uint64 // of these: the flow was active
+	Undone        uint64 // moves that the switch refused, beside Moves
+	Unreachable   uint64 // moves that lacked a label
+	Stray         uint64 // samples and observations of unknown flows
 	ClockSteps    uint64 // samples older than the one before
 	CounterResets uint64 // samples smaller than the one before
 	Degradations  uint64 // times that the model was found wrong
@@ -25,7 +25,7 @@ type Stats struct {
 	Waiting int
 	// the load is above the threshold, and no move of any flow would gain
 	NoBetter      bool
-	QuotasRefused uint64 // quotas that name no member, leaf or class of this table
+	QuotasRefused uint64 // quotas of members, leaves or classes unknown to this table
 }
 
 // A Report describes the spread of the load. The ratios are 0 without load.
@@ -36,10 +36,10 @@ type Report struct {
 	WorstOverMean float64   // of load ÷ weight
 	// what the hash labels would give, for flows whose path they decide is known
 	HashWorstOverMean float64
-	Floor             float64 // no placement of these flows is below it
+	Floor             float64 // least of all placements of these flows
 	// Flows has all flows of the table; Held those that are held now.
 	Flows             int
-	Unknown           int // flows whose path is not known
+	Unknown           int // flows of unknown path
 	Held              int
 	Model             string
 	ModelErrorPercent float64 // at the last check: predicted on a member and missing there

@@ -10,7 +10,7 @@ type rest struct {
 	length int64   // from then on
 	worst  float64 // worst ÷ mean that has begun moves of late, at most
 	begun  bool    // at holds
-	first  bool    // there was none before
+	first  bool    // it is the first
 }
 
 // How long a rest is: it doubles when the load is uneven again soon after it.

@@ -12,14 +12,14 @@ type settling struct {
 	loud   int64     // when flows sent last
 	begun  int64     // the window
 	number int64     // of windows that ended
-	since  int64     // the number when loads were seen to change; 0: they do not
+	since  int64     // the number when loads were seen to change; 0: they are steady
 	was    []float64 // the part of all load that each member had then, by the averages
-	idle   int64     // since when flows that should move send; 0: none does
+	idle   int64     // since when flows that should move send, or 0
 }
 
 // When loads change, and how long that is waited for.
 const (
-	driftShare = 0.02 // of all load, that is on other members than the averages say
+	driftShare = 0.02 // of all load, on other members than by the averages
 	// of all load, of flows that were not measured yet, or not over a period of theirs
 	freshShare = 0.1
 	moreDrift  = 2 // windows: those that began after the change

@@ -22,7 +22,7 @@ type Flow struct {
 // A Member is a next hop of the group, in the order that the model counts them.
 type Member struct {
 	Name   string  // of its port, unique in the group
-	Weight float64 // its share of the load, in any unit; 0: no flow is placed there
+	Weight float64 // its share of the load, in any unit; 0: kept free
 }
 
 // Moves is the set of flows that may exchange their label for another.
@@ -30,7 +30,7 @@ type Moves uint8
 
 // The permissions. A held flow stays with all of them.
 const (
-	MovesIdle Moves = iota // those whose counter did not change for IdleNS
+	MovesIdle Moves = iota // those of a steady counter for IdleNS
 	MovesAny               // all; packets of the flow may arrive in another order
 	// none, but for the first choice for one that [Table.Enter] added
 	MovesNever
@@ -39,14 +39,14 @@ const (
 // Config has the operator's settings. The zero value of a field means its default.
 type Config struct {
 	Capacity  int     // flows at most; 16384
-	Leaves    int     // destination leaves are numbered below it; 0: they are not known
+	Leaves    int     // destination leaves are numbered below it; 0: unknown
 	Moves     Moves   // which flows may move
-	IdleNS    int64   // a flow whose counter did not change for so long is idle; 50 ms
+	IdleNS    int64   // a flow of a steady counter for so long is idle; 50 ms
 	MaxMoves  int     // at most so many a look; 64
 	Threshold float64 // worst ÷ mean above which flows move; 1.05
 	Goal      float64 // worst ÷ mean at which they stop; 1.02
 	Largest   int     // only so many flows, the largest, are considered for a move; 512
-	RestNS    int64   // a flow that moved does not move for so long; 1 s
+	RestNS    int64   // time between two moves of a flow; 1 s
 	RateNS    int64   // time constant of the average of rates; 1 s
 
 	// WindowNS is the least time over which rates are measured, where flows are sampled more
@@ -89,12 +89,12 @@ const unknown = -1
 // An entry is a flow of the table.
 type entry struct {
 	flow       Flow
-	leaf       int    // destination leaf; -1: not known
+	leaf       int    // destination leaf; -1: unknown
 	label      uint32 // in force
-	hash       uint32 // that the flow would have without placement
+	hash       uint32 // that the flow would have by its hash
 	member     int    // of the label, or unknown
 	hashMember int    // of the hash label, or unknown
-	told       uint32 // the label of the last observation that the model was told
+	told       uint32 // the label of the last observation given to the model
 
 	class    int     // of size, see [Table.classOf]
 	rate     float64 // octets/s, an average
@@ -140,11 +140,11 @@ type Table struct {
 	used    map[use]uint32 // how many have it
 
 	load       []float64 // by member: octets/s of flows that were measured
-	fresh      []int     // by member: flows that were not
+	fresh      []int     // by member: flows still unmeasured
 	toLeaf     []int     // by leaf and member: flows
-	sum        float64   // octets/s of all flows that were measured, also without a known member
+	sum        float64   // octets/s of all measured flows, also of unknown members
 	count      int       // flows that were measured and send
-	unmeasured int       // flows that were not measured
+	unmeasured int       // unmeasured flows
 	predicted  []uint64  // by member: octets since the last Check
 
 	// The zero value of each of these is the state before the first look; SetGroup drops
@@ -160,7 +160,7 @@ type Table struct {
 	busy    int
 	recheck int64 // number of the window until which they are
 	again   int   // times that the load of flows that pause for long is looked at again
-	againAt int64 // when it is next, in ns; 0: not known yet
+	againAt int64 // when it is next, in ns; 0: unknown
 	// Totals since New. moves, sorted, excluded and tuple are scratch of one look, kept
 	// for their memory: moves is what [Table.Look] returned last.
 	stats    Stats

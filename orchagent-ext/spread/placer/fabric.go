@@ -15,10 +15,10 @@ import (
 
 // A Fabric is a leaf's knowledge of the others, in scope fabric.
 type Fabric struct {
-	Err       error           // why nothing is known: the scope is local; nil: it is known
+	Err       error           // reason of scope local, or nil
 	Number    uint64          // of the directory: another number is another directory
-	Directory *plan.Directory // of the leaves; nil: none yet
-	Quotas    *plan.Quotas    // of this leaf in the plan in force; nil: there are none
+	Directory *plan.Directory // of the leaves, or nil
+	Quotas    *plan.Quotas    // of this leaf in the plan in force, or nil
 }
 
 // fabric is scope fabric: destinations are known by their leaf.
@@ -35,10 +35,10 @@ type fabric struct {
 
 // planned is the plan that a group follows, or followed.
 type planned struct {
-	number  uint64 // 0: none yet
+	number  uint64 // or 0
 	shape   string // of the group when it was applied
 	inForce bool
-	ignored uint64 // quotas of leaves and spines that are not there
+	ignored uint64 // quotas of unknown leaves and spines
 }
 
 // SetFabric replaces the knowledge of other leaves. Labels stay; in time flows move to

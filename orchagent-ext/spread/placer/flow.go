@@ -24,11 +24,11 @@ type Registry interface {
 type Flow struct {
 	engine.FlowEntry // with the label in force
 
-	placer *Placer // that has taken it over; nil: none
-	group  *group  // nil: its next hops are no group, or its source port is unknown
+	placer *Placer // that has taken it over, or nil
+	group  *group  // nil: it has one next hop, or an unknown source port
 	hash   uint32  // its label by hash
 	octets uint64  // of its counter, at the last poll
-	moved  int64   // when its label changed last, ns of Unix time; 0: never
+	moved  int64   // when its label changed last, ns of Unix time, or 0
 }
 
 // flow returns the flow as package placement has it.

@@ -24,19 +24,19 @@ type group struct {
 	// table has the flows of the group, and predicts their members with model.
 	table  *placement.Table
 	model  ecmp.Model
-	linear *ecmp.Linear // model, where it is learned and has not given up
-	shape  string       // what the model was made of
-	reason string       // why no flow moves, besides a model that is wrong; ""
-	gaveUp bool         // what is learned does not fit: only what is observed is known
+	linear *ecmp.Linear // learned model, while it holds
+	shape  string       // inputs of the model
+	reason string       // reason that flows rest, besides a wrong model, or ""
+	gaveUp bool         // the learned model failed: only observations are known
 	// members are in the order of the switch, not in that of the kernel
 	ordered bool
-	lacks   error // why they are not; nil: they are, or it is the same
+	lacks   error // reason against it, or nil
 	plan    planned
 
 	// rerouted counts flows whose path changed with the members; at is the time of sent,
 	// and rates are over the time since the reading before it, nil before two readings.
 	rerouted uint64
-	sent     []uint64 // by member, at the last check; nil: not known
+	sent     []uint64 // by member, at the last check; nil: unknown
 	at       time.Time
 	rates    []float64 // by member: octets/s that its port sent
 }
@@ -59,7 +59,7 @@ func nameOf(g *nexthops.Group) string {
 		return name
 	}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(name)) // never fails
+	_, _ = h.Write([]byte(name)) // always succeeds
 	return fmt.Sprintf("%s+%d#%08x", links[0], len(links)-1, h.Sum32())
 }
 
@@ -143,7 +143,7 @@ func (p *Placer) regroup(dsts []netip.Addr, results map[netip.Addr]nexthops.Resu
 		p.shape(p.groups[name], w)
 	}
 	for _, dst := range dsts {
-		p.dests[dst] = p.groups[nameAt[dst]] // nil without a name
+		p.dests[dst] = p.groups[nameAt[dst]] // nil for ""
 	}
 	for f := range p.flows {
 		if now := p.dests[f.Dst]; now != f.group {
@@ -202,7 +202,7 @@ func (p *Placer) shape(g *group, w *nexthops.Group) {
 		}
 	}
 	if !slices.Equal(g.names, names) {
-		g.sent, g.gaveUp = nil, false // what did not fit these may fit those
+		g.sent, g.gaveUp = nil, false // the new ones may fit
 	}
 	g.members, g.names = w.Members, names
 	g.model, g.linear, g.reason = p.modelOf(w, g.gaveUp)

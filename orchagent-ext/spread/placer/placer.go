@@ -53,7 +53,7 @@ type Config struct {
 
 	Algorithm flow.Algorithm // of hash labels
 	Kernel    bool           // the model is the Linux kernel's; else it is learned
-	Computed  bool           // flows without an entry have the label of the hash already
+	Computed  bool           // other flows have the label of the hash already
 	Seed      uint32         // of the kernel's hash, as Sluice set it; 0: any
 	Leaf      string         // name of this switch in the fabric; "": scope local
 }
@@ -63,11 +63,11 @@ const (
 	leastPoll = 5 * time.Millisecond
 	mostPoll  = 200 * time.Millisecond
 	pollShare = 20 // a poll may take one of so many parts of the time
-	slowPolls = 16 // in a row until what they take counts
+	slowPolls = 16 // in a row until their time counts
 	waitShare = 4  // likewise, while pauses are waited for
 	// between two looks whether ports sent what was predicted
 	checkEvery  = time.Second
-	readEvery   = 30 * time.Second // next hops are read again, with or without news
+	readEvery   = 30 * time.Second // next hops are read again in any case
 	settleNews  = 20 * time.Millisecond
 	retryGroups = time.Second
 	mostDests   = 1 << 16
@@ -81,7 +81,7 @@ type Placer struct {
 	registry Registry
 	log      *slog.Logger
 
-	dests  map[netip.Addr]*group // nil: no group of several next hops
+	dests  map[netip.Addr]*group // nil: a single next hop
 	groups map[string]*group     // by name
 
 	// How the kernel hashes, read with each check of the ports; hashErr is why that is
@@ -95,7 +95,7 @@ type Placer struct {
 	stale   bool // next hops may have changed
 	staleAt time.Time
 	readAt  time.Time
-	swept   time.Time // destinations without a flow were forgotten
+	swept   time.Time // unused destinations were forgotten
 	// checked: when ports were compared with the predictions last, for checkEvery.
 	checked time.Time
 	readErr error

@@ -12,16 +12,16 @@ import (
 // A Report is the state of a group.
 type Report struct {
 	Name    string
-	Reason  string // why labels are not chosen; "": they are
+	Reason  string // reason against chosen labels, or ""
 	Members []Member
 	placement.Report
 	// members and weights are as SONiC has programmed them; else as the kernel lists them
 	Ordered  bool
-	Lacks    error  // why they are not, though the switch is not the kernel; nil
+	Lacks    error  // reason against it on another switch than the kernel, or nil
 	Rerouted uint64 // flows that had another path when the group changed
 	// number of the plan for the fabric whose quotas are in force; 0: none is
 	Plan    uint64
-	Ignored uint64 // quotas of plans, for leaves or spines that are not there
+	Ignored uint64 // quotas of plans, for unknown leaves or spines
 }
 
 // A Member is a next hop of a group.
@@ -30,7 +30,7 @@ type Member struct {
 	Weight    float64 // 0: it is down
 	Predicted float64 // octets/s
 	Hash      float64 // octets/s, if the flows had the labels of the hash
-	Measured  float64 // octets/s that its port sends; negative: not known
+	Measured  float64 // octets/s that its port sends; negative: unknown
 	Flows     int
 }
 

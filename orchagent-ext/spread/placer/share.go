@@ -45,9 +45,9 @@ type Share struct {
 // A ShareState is the knowledge of the fabric.
 type ShareState struct {
 	Fabric
-	Planner string // leaf that is elected; "": none is
-	Plan    uint64 // in force for the fabric; 0: none is
-	Why     string // why there is no other plan, as far as this leaf plans
+	Planner string // elected leaf, or ""
+	Plan    uint64 // in force for the fabric, or 0
+	Why     string // reason against another plan, as far as this leaf plans
 	Leaves  int    // whose rows are used
 	Aside   []plan.Aside
 }

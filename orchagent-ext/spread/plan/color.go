@@ -5,7 +5,7 @@ package plan
 // color divides flows among n parts, n odd: each gets as many of an edge's flows as go
 // evenly, and the others are colored.
 func (p *planner) color(edges []edge, lo, n int) {
-	lean := make([][]float64, n) // by part and vertex: octets of what was colored
+	lean := make([][]float64, n) // by part and vertex: colored octets
 	for i := range lean {
 		lean[i] = make([]float64, 2*len(p.rows))
 	}

@@ -10,7 +10,7 @@ import (
 
 // A Directory knows the leaf that an address is behind, by the prefixes in the leaves' rows.
 type Directory struct {
-	leaves map[netip.Prefix]string // "": several leaves have it, so that it says nothing
+	leaves map[netip.Prefix]string // "": of several leaves, and so void
 	names  map[string]bool
 	spines map[string]bool
 	bits   []int // lengths of prefixes, the longest first

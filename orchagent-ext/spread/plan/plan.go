@@ -15,11 +15,11 @@ type Plan struct {
 	Leaves map[string]Quotas
 
 	Flows      uint64 // planned
-	Unroutable uint64 // flows whose leaves have no spine in common
-	Stray      uint64 // flows to leaves without a row
+	Unroutable uint64 // flows between leaves of disjoint spines
+	Stray      uint64 // flows to leaves that lack a row
 	// worst ÷ mean of a leaf's uplinks, and of the downlinks to a leaf, as planned
 	Up, Down float64
-	Uneven   float64 // what [Uneven] will be
+	Uneven   float64 // [Uneven] after it
 }
 
 // maxParts bounds the parts into which spines of different weights are taken.

@@ -127,7 +127,7 @@ type followed struct {
 	ruled  int64   // ns, when that was decided
 	astray int     // samples since the last one that left by that member
 	last   int64   // ns, of its last sample
-	gap    float64 // ns between samples while it sends, averaged; 0: not known
+	gap    float64 // ns between samples while it sends, averaged; 0: unknown
 	cool   int64   // ns, before which it stays where it is
 	denied bool    // until then because the switch refused its rule
 }
@@ -147,7 +147,7 @@ type Table struct {
 	flows   map[Flow]*followed
 	at      int64 // ns, when amounts were decayed last
 	held    func(Flow) bool
-	full    int64 // ns, before which no rule is added: the switch has no room
+	full    int64 // ns, before which no rule is added: the switch has lack of room
 	room    int   // rules that the switch takes beside those that there are
 	counts  Counts
 	stay    Obstacles // of the last decision
@@ -173,9 +173,9 @@ func (o *Obstacles) add(why *int) {
 // Counts are totals since the table was made.
 type Counts struct {
 	Moves      uint64 // changes of a flow's member by a rule
-	Unsafe     uint64 // of these, of flows that were not known to be idle
+	Unsafe     uint64 // of these, of flows that were unknown to be idle
 	Refused    uint64 // rules that the switch refused
-	Unfollowed uint64 // samples of flows that found no room
+	Unfollowed uint64 // samples of flows that lacked room
 	Foreign    uint64 // samples that left by a port outside the group
 	Astray     uint64 // rules that had no effect
 }

@@ -53,7 +53,7 @@ const (
 	readEvery   = 10 * time.Second       // next hops are read, though no news of them came
 	newEvery    = 200 * time.Millisecond // destinations that are new are read
 	retryEvery  = time.Second            // after a switch or a network that failed
-	keepEvery   = time.Second            // rules are compared with what is on the switch
+	keepEvery   = time.Second            // rules are compared with those on the switch
 )
 
 // refusalShown is how long a refusal is reported. A flow whose rule was refused is tried again
@@ -294,7 +294,7 @@ func (r *Redirector) refresh(now time.Time) (changed bool) {
 	results, err := r.read(dsts)
 	if err != nil {
 		r.err = fmt.Errorf("read next hops: %w", err)
-		r.stale = true // next hops that are not known hold no rule
+		r.stale = true // next hops that are unknown hold no rule
 		return false
 	}
 	r.err, r.stale, r.fresh = nil, false, false
@@ -433,7 +433,7 @@ func nameOf(members []nexthops.Member) string {
 		whole[i] = members[i].Link + "@" + members[i].Gateway.String()
 	}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(strings.Join(whole, ","))) // never fails
+	_, _ = h.Write([]byte(strings.Join(whole, ","))) // always succeeds
 	name := strings.Join(links, ",")
 	if len(name) > longestName-9 {
 		name = fmt.Sprintf("%s+%d", links[0], len(links)-1)
@@ -507,9 +507,9 @@ type Report struct {
 	Groups   []GroupReport
 	Rules    int
 	RuleTime time.Duration // of a change, the mean; 0: none was made
-	Err      error         // why next hops are not known
+	Err      error         // why next hops are unknown
 	Refused  error         // why the switch refused a rule last; nil: none within 20 s
-	Warnings []string      // what the operator is to do about the switch
+	Warnings []string      // advice to the operator about the switch
 }
 
 // GroupReport is one group.

@@ -63,13 +63,13 @@ type Engine struct {
 	log       *slog.Logger
 	abilities Abilities
 	features  Features       // less what tables of an earlier version lack
-	offered   Features       // of the switch, less what it refused
+	offered   Features       // of the switch, less refused ones
 	told      Features       // as the driver told it
 	asked     Abilities      // as the driver told it; abilities also has what was refused since
-	before    attempt        // what was believed before the method of the flow label was tried
+	before    attempt        // abilities before the method of the flow label was tried
 	probed    bool           // the table takes entries of flows
 	excluded  Abilities      // methods that are not tried for the policy, as the driver told them
-	lacks     []string       // what is done without, and why
+	lacks     []string       // missing parts, with the reason
 	failures  map[string]int // in a row, by step
 	refused   *Object        // the last one
 	later     error          // of steps that the others did not wait for
@@ -78,7 +78,7 @@ type Engine struct {
 	retryAt    time.Time     // when what was refused is tried again; zero: nothing was
 	retryPause time.Duration // before that
 
-	policy     Policy // less what the switch cannot
+	policy     Policy // less parts beyond the switch
 	redirected []Redirection
 	wants      bool   // the policy asks something of the switch
 	method     Method // of the flow label

@@ -18,7 +18,7 @@ import (
 // many, and all alike.
 type pinned struct {
 	label, from    uint32 // from: the switch may have this one still; 0: it has label
-	srcPort        uint16 // 0: not known
+	srcPort        uint16 // 0: unknown
 	entry, counter ID     // "": they are to be created
 	sampling       sampling
 }

@@ -120,7 +120,7 @@ type State string
 
 // The states.
 const (
-	Active State = "active" // the switch does what the configuration asks for: it was read back
+	Active State = "active" // the switch is as configured: it was read back
 	// nothing has used the method yet, or the switch cannot show that it is in force
 	Unproven State = "unproven"
 	Unmet    State = "none" // there is no method

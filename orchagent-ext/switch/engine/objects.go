@@ -108,7 +108,7 @@ type aclTable struct {
 	fiveTuple bool   // IPv4 source and destination, UDP source port
 	inner     bool   // UDP ports in tunnels
 	opcode    bool   // of the BTH
-	udfGroup  string // "": none
+	udfGroup  string // or ""
 	size      uint64 // entries; 0: as many as the switch has room for
 }
 

@@ -17,7 +17,7 @@ type Policy struct {
 	// ManageHash allows to set the switch's ECMP hash fields.
 	ManageHash bool
 
-	CPU CPU // bounds what goes there
+	CPU CPU // bounds packets to it
 
 	Export *Export // nil: no packets are sampled for export
 
@@ -65,7 +65,7 @@ func (p Policy) Watched(c Choices, f Features) Policy {
 // Label has the formula of flow labels, and the packets that get one.
 type Label struct {
 	Algorithm flow.Algorithm
-	ZeroOnly  bool // leave labels that are not 0
+	ZeroOnly  bool // leave labels that are other than 0
 	Outer     bool // write the outermost header of IPv6 tunnels, too; [Compute] alone can
 	// the source queue pair of connections counts as 0; [Compute] cannot do otherwise
 	ZeroSrcQP bool
@@ -138,8 +138,8 @@ type Redirection struct {
 type FlowEntry struct {
 	Src, Dst netip.Addr // IPv6
 	DestQP   uint32     // 24 bits
-	Label    uint32     // 20 bits, not 0
-	SrcPort  uint16     // UDP, as seen last; 0: not known. It is not matched
+	Label    uint32     // 20 bits, other than 0
+	SrcPort  uint16     // UDP, as seen last; 0: unknown. It is not matched
 }
 
 // Port is a port as CONFIG_DB's PORT has it.

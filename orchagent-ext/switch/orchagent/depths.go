@@ -121,7 +121,7 @@ type Depth struct {
 type Depths struct {
 	config, state, counters *sonicdb.DB
 
-	stream *stream           // nil: there is none
+	stream *stream           // or nil
 	names  map[string]string // of queues in it, by object
 
 	looked    time.Time     // at SONiC's own polls

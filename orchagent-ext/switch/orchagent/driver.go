@@ -42,7 +42,7 @@ type Driver struct {
 	ports    []string          // that there are
 	channels map[string]string // PortChannel by member
 	able     capability
-	answered capability // by which orchagent refused what it refused
+	answered capability // capability in force at the refusals
 	queueIDs queueIDs
 	stream   *stream // of High Frequency Telemetry; nil: the kernel has none
 }
@@ -62,7 +62,7 @@ var (
 
 // Options of a driver.
 type Options struct {
-	Log *slog.Logger // nil: none
+	Log *slog.Logger // or nil
 
 	// Memory is the file of the hash fields that the driver has added, so that they are its
 	// own after a reboot, too; "" keeps them in this process only.

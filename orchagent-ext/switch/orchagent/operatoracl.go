@@ -25,7 +25,7 @@ import (
 // decide over has no rule of Sluice.
 type operatorRules struct {
 	tables map[string][]operatorRule // by table, the highest priority first
-	waits  []string                  // rules that the switch has no room for
+	waits  []string                  // rules that the switch has lack of room for
 }
 
 // count is how many there are.

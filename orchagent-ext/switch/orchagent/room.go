@@ -37,7 +37,7 @@ type room struct {
 	last    reading // of CRM
 	pause   time.Duration
 	until   time.Time // no rule is added before
-	refused bool      // the last reading is that a rule found no room
+	refused bool      // the last reading is that a rule lacked room
 }
 
 // reading is one of CRM: entries of tables.
@@ -51,6 +51,13 @@ func (r *room) read(is reading, others int) {
 		return
 	}
 	r.known, r.refused, r.free, r.own, r.others, r.last = true, false, is.available, is.used, others, is
+}
+
+// forget drops the reading of CRM, whose rows are gone.
+func (r *room) forget() {
+	if !r.refused {
+		r.known, r.last = false, reading{}
+	}
 }
 
 // full records that a rule found no room. wait: rules of the operator do.
@@ -121,14 +128,15 @@ type crm struct {
 	tables         map[string]string // key of the row, by ACL table
 }
 
-// read returns the reading of the tables that have rules, by their keys, or had some; ok is false while
-// CRM has none. Where the row of a table has gone, so has its object.
+// read returns the reading of the tables that the given rules are in, or were, by their keys; ok is false
+// while CRM has none.
 func (c *crm) read(inForce []rows.Row) (sum reading, ok bool, err error) {
 	rule := map[string]string{} // one of each table
 	for _, r := range inForce {
 		table, _, _ := strings.Cut(r.Key, ":")
 		rule[table] = r.Key
 	}
+	var wanted []rows.Row
 	for table, key := range rule {
 		if c.tables[table] == "" {
 			if c.tables[table], err = c.resolve(key); err != nil {
@@ -136,9 +144,7 @@ func (c *crm) read(inForce []rows.Row) (sum reading, ok bool, err error) {
 			}
 		}
 	}
-	// A table without rules counts, too: else room that others leave would never be seen.
-	var wanted []rows.Row
-	for _, at := range c.tables {
+	for _, at := range c.tables { // those without a rule now, too
 		if at != "" {
 			wanted = append(wanted, rows.Row{Table: tableCRM, Key: at})
 		}

@@ -132,6 +132,25 @@ func TestOperatorsBurstFindsRoomInAFullTable(t *testing.T) {
 				if more, known := p.rules.Room(); more != 0 || !known {
 					t.Errorf("%d more rules are possible, known %v: want 0", more, known)
 				}
+				if !polled {
+					return
+				}
+				// Where Sluice has none left, rules come back with the operator's room.
+				p.rules.SetReserve(40)
+				p.settle(flowsOf(45)...)
+				p.rules.SetReserve(DefaultReserve)
+				for i := range 8 {
+					p.remove("ACL_RULE", fmt.Sprint("USER|RULE_", i))
+				}
+				p.until("the operator's rules are gone", func() bool { return p.active() == 0 })
+				p.orchagent.PollCRM()
+				p.again()
+				p.settle(flowsOf(45)...)
+				p.again()
+				p.settle(flowsOf(45)...)
+				if n := len(p.to()); n != 24 {
+					t.Errorf("%d rules of Sluice when the operator has none: want 24", n)
+				}
 			})
 		}
 	}

@@ -175,6 +175,9 @@ func (f *ruled) works() bool {
 	return false
 }
 
+// sends reports whether orchagent has yet to take a row.
+func (f *ruled) sends() bool { return f.slots[0].is == sent || f.slots[1].is == sent }
+
 // written reports whether a rule is in force, or orchagent has yet to take it.
 func (f *ruled) written() bool {
 	for slot := range f.slots {
@@ -203,7 +206,7 @@ func (f *ruled) waitedSince(now time.Time) (longest time.Duration) {
 func (f *ruled) row(slot int) rows.Row {
 	r := &f.flow
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(r.Key())) // never fails
+	_, _ = h.Write([]byte(r.Key())) // always succeeds
 	to := f.slots[slot].to
 	fields := map[string]string{
 		"PRIORITY":    strconv.Itoa(rulePriority + slot),

@@ -222,6 +222,8 @@ func (s *Rules) readRoom() (err error) {
 	}
 	if ok {
 		s.room.read(is, s.operators.count())
+	} else {
+		s.room.forget()
 	}
 	if s.yields.take(s.operators.waits, s.now()) > 0 {
 		s.room.full(s.count(), s.operators.count(), len(s.operators.waits))
@@ -230,10 +232,12 @@ func (s *Rules) readRoom() (err error) {
 	return nil
 }
 
-// bound refuses the rules that exceed the room: new ones first, then those of the last keys.
+// bound refuses the rules that exceed the room: new ones first, then those of the last keys. Rules go once orchagent
+// has answered for all: it would try those again that it parked.
 func (s *Rules) bound(keys []string, want map[string]*engine.NextHop, refused map[string]error) {
-	stay := 0 // rules that are on the switch, or on their way
+	stay, works := 0, false // rules that are on the switch, or on their way
 	for _, key := range keys {
+		works = works || s.flows[key].sends()
 		if want[key] != nil && s.flows[key].written() {
 			stay++
 		}
@@ -258,7 +262,7 @@ func (s *Rules) bound(keys []string, want map[string]*engine.NextHop, refused ma
 		}
 	}
 	for _, key := range slices.Backward(keys) {
-		if want[key] != nil && more < 0 && s.flows[key].written() {
+		if want[key] != nil && !works && more < 0 && s.flows[key].written() {
 			refuse(key, &more, 1)
 		}
 	}

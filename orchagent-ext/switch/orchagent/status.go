@@ -29,11 +29,11 @@ type answers struct {
 	patience, pause time.Duration
 	ending          <-chan struct{} // closed: orchagent is waited for no more
 
-	refused map[string]refusal     // by row, what orchagent did not take
+	refused map[string]refusal     // by row, refused by orchagent
 	silent  bool                   // orchagent does not answer for ACLs: a release older than that
-	notes   map[string]string      // by row, what the operator should know
+	notes   map[string]string      // by row, notes for the operator
 	meets   map[string]engine.Need // by row, the need whose method it makes
-	leaving map[string]leave       // rows that were removed, and maybe not yet by orchagent
+	leaving map[string]leave       // rows that were removed, and maybe still to come by orchagent
 }
 
 // leave is the removal of a row.

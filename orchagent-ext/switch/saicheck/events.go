@@ -35,7 +35,7 @@ type Event struct {
 	Calling *Call   `json:"calling,omitempty"` // a call begins
 	Called  *Call   `json:"called,omitempty"`  // the same has ended
 	Saved   []Row   `json:"saved,omitempty"`   // the ledger has changed
-	Ends    *Result `json:"ends,omitempty"`    // what came of the method
+	Ends    *Result `json:"ends,omitempty"`    // result of the method
 	Error   string  `json:"error,omitempty"`   // why the check ends
 }
 

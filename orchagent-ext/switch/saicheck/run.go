@@ -25,7 +25,7 @@ type Config struct {
 	Library string   // path
 	Order   Order    // port and lanes
 	Limit   time.Duration
-	Log     io.Writer // what library and sluiced write
+	Log     io.Writer // logs of library and sluiced
 }
 
 // query is the name of the calls that ask for a library's abilities, as sai.Query: this
@@ -86,7 +86,7 @@ type process struct {
 	left    map[string]Row // of the ledger, by id
 	trying  *Method        // nil: it opens the library, or removes what is left
 	calls   []Call         // of that
-	open    *Call          // the one that has not returned; nil: there is none
+	open    *Call          // the one that has not returned, or nil
 	opened  bool
 	refused string // why it ended by itself
 	said    tail

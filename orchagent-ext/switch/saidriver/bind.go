@@ -183,7 +183,7 @@ func (d *Driver) isBound(r *engine.Record) bool {
 		return false
 	}
 	bound, err := d.ingressACL(port)
-	return unreadable(err) || err == nil && bound != sai.Null // the ledger has what was set
+	return unreadable(err) || err == nil && bound != sai.Null // the ledger has the set values
 }
 
 // boundTo finds the binding of one of Sluice's tables, or groups, to a port that the

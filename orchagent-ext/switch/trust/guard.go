@@ -45,7 +45,7 @@ type Guard struct {
 	*Watch
 	c        GuardConfig
 	ended    string // how the process before ended; "": in no call, or by a kill
-	creating string // type of the object that it was creating then; "": none
+	creating string // type of the object that it was creating then, or ""
 
 	// Exclusions of this library: those of earlier processes, and the new one. NewGuard reads
 	// them, and derives the fields after it; all are fixed from then on.

@@ -106,7 +106,7 @@ func (c *checker) try(e *engine.Engine, l engine.Ledger, p engine.Policy) (all [
 		all = append(all, is)
 		c.trial = nil
 		if _, err := settled(e, p); err != nil {
-			break // the method's result says so, since objects are left
+			break // the method's result shows it, since objects are left
 		}
 	}
 	return all

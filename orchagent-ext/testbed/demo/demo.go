@@ -51,7 +51,7 @@ type say func(format string, args ...any)
 type result interface {
 	write(folder string) error // adds to report.json, and writes plots
 	print(w io.Writer) error   // shows it to people
-	judge() error              // says what is not as it must be
+	judge() error              // names the missed bars
 }
 
 // scenarios are run in this order. The duration is the limit after which a scenario

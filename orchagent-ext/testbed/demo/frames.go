@@ -88,7 +88,7 @@ func appendLifted(frames [][]byte, name string, lifter *lift.Lifter, a *fabric.I
 			return nil, err
 		}
 		if f.Parse(&p, roce.LookLink) != nil {
-			continue // not RoCEv2
+			continue // other than RoCEv2
 		}
 		frame, err := lifter.Lift(&p)
 		if err != nil {

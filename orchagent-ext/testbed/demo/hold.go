@@ -32,7 +32,7 @@ var holdRuns = []string{runNone, runPFC, runPFCM, runToPFC}
 // Times of one trial. Goodput leaves out the begin, until the holds have their rhythm.
 const (
 	holdSpan   = 3 * time.Second        // of sending
-	holdSettle = 500 * time.Millisecond // not counted in goodput
+	holdSettle = 500 * time.Millisecond // left out of goodput
 )
 
 // chain is the network of the scenario with its control planes.

@@ -25,7 +25,7 @@ const (
 	pairBurst  = 120 // packets: twice the high mark
 	pairSpan   = 32 * time.Second
 	pairQP     = 0x5000
-	expiring   = 320 // holds that no cancel ends
+	expiring   = 320 // holds that end by their time
 	expiringUS = 5000
 	expireGap  = 20 * time.Millisecond
 )

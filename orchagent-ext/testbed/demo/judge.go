@@ -18,7 +18,7 @@ type verdict struct {
 	ICRCBad int // arrived with a wrong ICRC
 	// Lost: sent, and did not arrive as they were (but for label and hop limit)
 	Lost    int
-	Foreign int // arrived, and were not sent, or not as often
+	Foreign int // arrived more often than sent
 
 	FirstWrong string // the first wrong label, for the operator
 }

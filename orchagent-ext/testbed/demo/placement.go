@@ -342,7 +342,7 @@ func (t *placing) group(ctx context.Context) (map[string]float64, error) {
 // run sends a load, and measures how soon, and how evenly, it leaves.
 func (t *placing) run(ctx context.Context, ph phase) (*placementRun, error) {
 	before := map[string]float64{}
-	if ph.name != "equal" { // before the first flow there is no group
+	if ph.name != "equal" { // groups come with the first flow
 		var err error
 		if before, err = t.group(ctx); err != nil {
 			return nil, err

@@ -24,7 +24,7 @@ import (
 
 // Times and bounds of the control plane of a switch.
 const (
-	startPatience = 20 * time.Second // for sluiced to say that it runs
+	startPatience = 20 * time.Second // until sluiced reports that it runs
 	applyPatience = 10 * time.Second // for a row to be on the switch
 	stopPatience  = 5 * time.Second
 	statePoll     = time.Millisecond
@@ -39,13 +39,13 @@ type plane struct {
 	config, state *sonicdb.DB
 	counters      *sonicdb.DB
 	sluiced       *fabric.Process
-	log           string // file of what sluiced writes
+	log           string // file of the log of sluiced
 }
 
 // A site is the place of a plane, and the rows that it begins with.
 type site struct {
 	node *fabric.Node
-	log  string // name of the file of what sluiced writes
+	log  string // name of the file of the log of sluiced
 	// profile: KEY=VALUE for the library, behind those of the [Config]
 	profile []string
 	rows    []sonicdb.Change // CONFIG_DB
@@ -243,7 +243,7 @@ func (p *plane) close() error {
 	var errs []error
 	if p.sluiced != nil {
 		select {
-		case <-p.sluiced.Done(): // the context's cause has told how
+		case <-p.sluiced.Done(): // the context's cause has the reason
 		default:
 			if err := p.sluiced.Stop(stopPatience); err != nil {
 				errs = append(errs, fmt.Errorf("stop sluiced: %w%s", err, p.words()))

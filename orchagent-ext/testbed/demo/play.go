@@ -19,7 +19,7 @@ import (
 const (
 	// drain is the time after the last packet in which packets still arrive; plotBin is the
 	// resolution of curves.
-	drain   = 600 * time.Millisecond // for what waits in queues and lanes to arrive
+	drain   = 600 * time.Millisecond // for queued and held packets to arrive
 	plotBin = 20 * time.Millisecond  // of goodput over time
 )
 
@@ -41,7 +41,7 @@ type playing struct {
 // sending is an adapter of a host.
 type sending struct {
 	host    *fabric.Interface
-	adapter nic.Config // without flows it does not send
+	adapter nic.Config // it sends with flows only
 }
 
 // A trial is the result of one run.

@@ -38,7 +38,7 @@ type stockRun struct {
 	// Rules is the number of entries on the switch.
 	Rules int     `json:"rules"`
 	Zipf  float64 `json:"zipf"`  // from 3 s to 4 s
-	Floor float64 `json:"floor"` // of Zipf: no placement is below
+	Floor float64 `json:"floor"` // of Zipf: least of all placements
 
 	// Of flows that pause, and move only then.
 	IdleLost int64 `json:"idle_lost"`

@@ -42,7 +42,7 @@ const (
 	wanDelay  = 10 * time.Millisecond // one way
 	wanRTT    = 2 * wanDelay
 	wanSpan   = 5 * time.Second
-	wanSettle = 2 * time.Second // not counted in goodput
+	wanSettle = 2 * time.Second // left out of goodput
 	wanFlows  = 2
 	wanMbps   = 50 // that each offers
 	wanQP     = 0x3000

@@ -36,7 +36,7 @@ type namedJudge struct {
 	mu    sync.Mutex
 	pairs [][]uint32      // DestQPs of elephants, by event
 	names []passing       // each advice
-	await map[uint32]bool // elephants of the event that are not named
+	await map[uint32]bool // unnamed elephants of the event
 	named context.CancelFunc
 }
 

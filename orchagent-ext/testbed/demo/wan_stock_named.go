@@ -31,7 +31,7 @@ const (
 	namedEvents    = 15 // pairs of elephants
 	namedAllEvents = 90 // with --full, in each of three runs
 	namedLearn     = time.Second
-	namedLongest   = 250 * time.Millisecond // of elephants that are not named
+	namedLongest   = 250 * time.Millisecond // of unnamed elephants
 	namedEmpty     = 20_000                 // octets of a queue that has drained
 	namedPause     = 50 * time.Millisecond  // with such a queue
 )

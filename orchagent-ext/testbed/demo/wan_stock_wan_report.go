@@ -11,7 +11,7 @@ import (
 
 // pathRun is one run of the part "wan", or the medians of several.
 type pathRun struct {
-	Goodput float64 `json:"goodput"` // octets delivered ÷ what the egress can carry, after settling
+	Goodput float64 `json:"goodput"` // octets delivered ÷ capacity of the egress, after settling
 	Drops   float64 `json:"drops"`   // packets, of all queues, from the start on
 	Deepest float64 `json:"deepest_bytes"`
 	Advice  float64 `json:"advice"` // messages that reached the sender

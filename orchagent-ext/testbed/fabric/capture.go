@@ -20,7 +20,7 @@ import (
 // A Frame is one that arrived.
 type Frame struct {
 	Time time.Time // when the kernel received it
-	Data []byte    // from the Ethernet header on, without a VLAN tag
+	Data []byte    // from the Ethernet header on, untagged
 }
 
 // A Capture keeps every frame that arrives on an interface, in memory. Its

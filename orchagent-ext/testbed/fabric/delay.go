@@ -25,7 +25,7 @@ type Delay struct {
 	// frames that found maxOnTheWay others on their way, or the other end down
 	Dropped atomic.Uint64
 
-	taps   [2]int // file descriptors, 0: none
+	taps   [2]int // file descriptors, or 0
 	closed atomic.Bool
 	wg     sync.WaitGroup
 }
@@ -136,7 +136,7 @@ func (w *onTheWay) read(fd int, delay int64) (dropped uint64) {
 			f.data = make([]byte, MTU+64)
 		}
 		n, err := unix.Read(fd, f.data)
-		if err != nil { // nothing more, or the device is down
+		if err != nil { // the socket is empty, or the device is down
 			return dropped
 		}
 		if full {

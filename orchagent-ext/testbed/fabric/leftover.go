@@ -56,7 +56,7 @@ func shareNames() error {
 	}
 	share := func() error { return unix.Mount("", namesDir, "none", unix.MS_SHARED|unix.MS_REC, "") }
 	err = share()
-	if errors.Is(err, unix.EINVAL) { // no mount yet
+	if errors.Is(err, unix.EINVAL) { // before the first mount
 		if err = unix.Mount(namesDir, namesDir, "none", unix.MS_BIND|unix.MS_REC, ""); err == nil {
 			err = share()
 		}

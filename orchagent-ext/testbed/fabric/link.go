@@ -216,5 +216,5 @@ func (i *Interface) Queue() (q Queue, err error) {
 			return Queue{uint64(a.Statistics.Queue.Backlog), uint64(a.Statistics.Queue.Drops)}, nil
 		}
 	}
-	return q, nil // without a discipline nothing waits
+	return q, nil // an interface needs a discipline to queue
 }

@@ -56,7 +56,7 @@ func (f *Fabric) Node(name string) (*Node, error) {
 		"net.ipv6.conf.default.accept_ra", "0",
 		"net.ipv6.conf.default.accept_dad", "0",
 		"net.ipv6.conf.default.router_solicitations", "0",
-		"net.ipv6.conf.default.addr_gen_mode", "1", // none: the fabric gives link-local addresses
+		"net.ipv6.conf.default.addr_gen_mode", "1", // off: the fabric gives link-local addresses
 		"net.ipv4.conf.all.rp_filter", "0",
 		"net.ipv4.conf.default.rp_filter", "0",
 	)

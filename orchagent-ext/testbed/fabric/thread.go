@@ -22,7 +22,7 @@ const threadPriority = 5
 // this process may give it the priority: else a busy machine delays it. The goroutine waits
 // by calls of the kernel, since Go's timers are of other threads. The thread ends with it.
 func GoFirst() {
-	runtime.LockOSThread() // never unlocked: the thread ends with its priority
+	runtime.LockOSThread() // locked to the end: the thread ends with its priority
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: threadPriority}, 0)
 }

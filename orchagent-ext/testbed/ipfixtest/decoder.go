@@ -25,8 +25,8 @@ type Decoder struct {
 	Options   []Record
 	Messages  int
 	Lengths   []int    // of messages, octets
-	Gaps      []string // sequence numbers that do not follow
-	Unknown   int      // sets whose template did not come
+	Gaps      []string // sequence numbers out of order
+	Unknown   int      // sets of a missing template
 	Withdrawn int      // withdrawals
 	Templates map[uint16]int
 

@@ -68,8 +68,8 @@ func (r *verified) err() error {
 type verifier struct {
 	dev    string
 	format *output.Format
-	count  uint64        // packets after which it ends; 0: never
-	span   time.Duration // after which it ends; 0: never
+	count  uint64        // packets after which it ends; 0: endless
+	span   time.Duration // after which it ends; 0: endless
 }
 
 // newVerifyCommand returns `sluice-lab verify`.

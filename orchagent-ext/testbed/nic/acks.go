@@ -37,7 +37,7 @@ func (s *Sender) acknowledge(frame []byte) {
 	}
 	f := &s.flows[i]
 	if f.n == 0 {
-		return // it is about what another program sent
+		return // it is about packets of another program
 	}
 	last := f.n - 1
 	through := last - (last-uint64(p.PSN()))&counterMask + 1

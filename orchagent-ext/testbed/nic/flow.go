@@ -15,7 +15,7 @@ import (
 type Flow struct {
 	Src, Dst      netip.Addr // both of IPv6, or of IPv4
 	SrcQP, DestQP uint32     // 24 bits
-	Label         uint32     // IPv6 flow label, 20 bits; IPv4 has none
+	Label         uint32     // IPv6 flow label, 20 bits; unused for IPv4
 	SrcPort       uint16     // UDP
 	TrafficClass  uint8
 	// Payload: octets a packet, a multiple of 4, at least [StampLen]

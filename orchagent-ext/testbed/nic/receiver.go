@@ -24,7 +24,7 @@ type Received struct {
 type Receiver struct {
 	// Flows has the counters by DestQP.
 	Flows   map[uint32]*Received
-	Foreign uint64 // frames that are none of the flows'
+	Foreign uint64 // frames of other flows
 	// BadICRC counts frames with a wrong ICRC.
 	BadICRC uint64
 	// Answers: DestQP → SrcQP of the flows that are connected by RDMA-CM and acknowledged,

@@ -34,7 +34,7 @@ func Run(ctx context.Context, fd int, c Config, start, until int64) (Counters, e
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // lacking it only makes the pace coarser
 	if c.Realtime {
 		// The thread stays locked: it ends with this goroutine, and its priority with it.
-		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0) // without the right to, a busy machine makes pauses
+		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0) // it lacks the right: a busy machine makes pauses
 	} else {
 		defer runtime.UnlockOSThread()
 	}

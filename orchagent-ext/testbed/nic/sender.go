@@ -31,7 +31,7 @@ type Config struct {
 	Points   notify.CodePoints
 	Lifetime time.Duration // of a Rate Advice
 	Connect  bool          // flows are connected by RDMA-CM before they send
-	Packets  uint64        // it ends behind so many; 0: it does not
+	Packets  uint64        // it ends after so many; 0: endless
 	// Realtime: the thread goes before others, where it may: an adapter does not wait for
 	// the host's CPUs
 	Realtime bool
@@ -52,7 +52,7 @@ type Counters struct {
 	Acks uint64 // acknowledgements received
 	// Acknowledged: packets up to the last one of each flow that was acknowledged
 	Acknowledged uint64
-	Arrived      uint64 // of those, as their receiver says
+	Arrived      uint64 // of those, as their receiver reports
 	// Took is the time since the begin of sending.
 	Took time.Duration
 	// Refused: notifications that are not obeyed by configuration, or about another sender's
@@ -66,7 +66,7 @@ type Sender struct {
 	c        Config
 	flows    []sending
 	start    int64
-	free     int64 // when the link has sent what was given to it
+	free     int64 // when the link is idle again
 	paused   int64 // until when PFC pauses the priority
 	holds    *enforce.Table[int]
 	changes  []enforce.Change[int]
@@ -86,7 +86,7 @@ type sending struct {
 	acked    acked
 	hold     enforce.Hold
 	heldAt   int64
-	advised  uint64     // bit/s; 0: none
+	advised  uint64     // bit/s, or 0
 	slowed   dcqcn.Rate // by CNPs
 }
 
@@ -135,7 +135,7 @@ func (s *Sender) Next(now int64) (flow int, at int64) {
 		}
 	}
 	if end, ok := s.holds.Next(); ok && end < at {
-		flow, at = -1, end // nothing before a hold ends
+		flow, at = -1, end // after the end of a hold at the earliest
 	}
 	if end, ok := s.advice.Next(); ok && end < at {
 		flow, at = -1, end // or an advice does

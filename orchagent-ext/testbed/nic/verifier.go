@@ -46,10 +46,10 @@ type Verifier struct {
 	// Flows has the counters of each flow.
 	Flows   map[Arrival]*Arrived
 	Packets uint64 // of them, each once
-	Other   uint64 // frames that are of none of them
+	Other   uint64 // frames of other flows
 	// BadICRC counts frames with a wrong ICRC.
 	BadICRC uint64
-	NoRoom  uint64 // packets of flows beyond those that can be told apart
+	NoRoom  uint64 // packets of flows beyond the table
 
 	packet roce.Packet
 	frames framer
@@ -115,7 +115,7 @@ func (f *Arrived) take(n, octets uint64) {
 		return
 	default:
 		f.Reordered++
-		f.Missing = max(f.Missing, 1) - 1 // none where it came before the first
+		f.Missing = max(f.Missing, 1) - 1 // 0 where it came before the first
 	}
 	*word |= bit
 	f.Packets++

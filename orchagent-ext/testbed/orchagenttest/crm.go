@@ -16,6 +16,7 @@ type crm struct {
 	counters, asic *sonicdb.DB
 
 	objects map[string]string // by the name of an ACL table, or of a rule, TABLE|RULE: its object, or its counter's
+	had     map[string]bool   // ACL tables that have rules, or had some
 	next    uint64
 }
 
@@ -38,6 +39,7 @@ func (c *crm) created(t task) {
 		}
 	case "ACL_RULE":
 		id := c.object(0x9000000000000)
+		c.had[t.aclTable()] = true
 		c.objects[t.Key] = id
 		amend(c.counters, rows.Row{Table: mapRules, Fields: map[string]string{strings.ReplaceAll(t.Key, "|", ":"): id}})
 		amend(c.asic, rows.Row{Table: tableASIC, Key: counterOf + id, Fields: map[string]string{counterTable: c.objects[t.aclTable()]}})
@@ -72,6 +74,11 @@ func (o *Orchagent) PollCRM() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	used := map[string]int{}
+	for table := range o.taken["ACL_TABLE"] {
+		if o.crm.had[table] {
+			used[table] = 0
+		}
+	}
 	for rule := range o.taken["ACL_RULE"] {
 		used[task{Row: rows.Row{Key: rule}}.aclTable()]++
 	}

@@ -26,12 +26,12 @@ type Orchagent struct {
 
 	mu      sync.Mutex
 	taken   map[string]map[string]map[string]string // rows by table and key
-	waits   []task                                  // what it could not do yet
-	parked  []task                                  // what it tries again when a rule of the same table and database goes
-	woken   []task                                  // of these, what it is to try now
+	waits   []task                                  // tasks that wait
+	parked  []task                                  // tasks that it tries again when a rule of the same table and database goes
+	woken   []task                                  // of these, tasks to try now
 	refused []string                                // TABLE|key: why
 	silent  bool
-	deny    map[string]bool // the switch has no room for it
+	deny    map[string]bool // the switch has lack of room for it
 	reject  map[string]bool // it is not valid
 
 	hops hops
@@ -96,7 +96,7 @@ var appl = map[string]string{"ACL_TABLE_TYPE_TABLE": "ACL_TABLE_TYPE", "ACL_TABL
 // status tables, as orchagent names them.
 var statusOf = map[string]string{"ACL_TABLE": "ACL_TABLE_TABLE", "ACL_RULE": "ACL_RULE_TABLE", "MIRROR_SESSION": "MIRROR_SESSION_TABLE"}
 
-const every = 5 * time.Millisecond // it looks for what waits in APPL_DB, and tries again what it could not do
+const every = 5 * time.Millisecond // it looks for waiting packets in APPL_DB, and tries again what it could not do
 
 // Start starts it until the test ends, and writes the switch's capabilities.
 func Start(tb testing.TB, d *sonicdb.Databases, r Release) *Orchagent {
@@ -128,7 +128,7 @@ func (o *Orchagent) begin(tb testing.TB, warm <-chan struct{}) {
 	o.taken, o.deny, o.reject = map[string]map[string]map[string]string{}, map[string]bool{}, map[string]bool{}
 	o.waits, o.parked = nil, nil
 	o.hops = hops{neighbors: map[string]bool{}, routes: map[string]bool{}, leaked: map[string]int{}}
-	o.crm = crm{objects: map[string]string{}}
+	o.crm = crm{objects: map[string]string{}, had: map[string]bool{}}
 	for _, t := range tables {
 		o.taken[t] = map[string]map[string]string{}
 	}
@@ -385,7 +385,7 @@ func (o *Orchagent) do(t task) bool {
 		o.crm.created(t)
 		o.say(t.Row, "Active")
 	default:
-		o.refuse(t, fmt.Sprint(err))     // nil: the switch has no room for a session
+		o.refuse(t, fmt.Sprint(err))     // nil: the switch has lack of room for a session
 		if t.Table != "MIRROR_SESSION" { // of those that it refuses it says nothing
 			o.say(t.Row, "Inactive")
 		}

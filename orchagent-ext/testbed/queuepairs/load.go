@@ -59,10 +59,10 @@ type Load struct {
 	sender *fabric.Sender
 	frames [][]byte
 	psn    []uint32
-	slots  atomic.Pointer[[]int] // the flow of each packet, in turn; nil: nothing is sent
+	slots  atomic.Pointer[[]int] // the flow of each packet, in turn, or nil
 	pause  atomic.Bool
 	sent   atomic.Uint64
-	idle   atomic.Bool // nothing is being sent
+	idle   atomic.Bool // idle
 	stop   chan struct{}
 	done   chan error
 }

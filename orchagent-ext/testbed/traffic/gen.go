@@ -15,7 +15,7 @@ import (
 type Config struct {
 	Pairs    int  // host pairs
 	QPs      int  // queue pairs of each host pair
-	Packets  int  // data packets in all, without acknowledgements and CM
+	Packets  int  // data packets in all, beside acknowledgements and CM
 	Payload  int  // octets of payload a packet, a multiple of 4
 	Datagram bool // UD instead of RC
 
@@ -75,7 +75,7 @@ type qp struct {
 	psn          uint32
 	start        uint32 // first PSN
 	msn          uint32
-	sport, rport uint16 // of what A sends, of what B sends
+	sport, rport uint16 // of A's packets, of B's packets
 }
 
 // generator holds the state of one Generate call.

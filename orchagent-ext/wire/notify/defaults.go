@@ -39,7 +39,7 @@ const (
 
 	// Bodies.
 	RateAdviceVersion = 1      // draft-zz section 6.2
-	MaxReduction      = 63     // percent: what the 6 bits of draft-yang's Action can say
+	MaxReduction      = 63     // percent: the range of the 6 bits of draft-yang's Action
 	MaxQuanta         = 0xffff // IEEE 802.1Qbb: a time field has 16 bits
 )
 

@@ -28,19 +28,19 @@ const (
 
 	// PPFC: the flow identifier is the one word of figure 2, which the configuration does not accept
 	OneWordFlow
-	BadHopLimit    // PFCM: the hop limit is not 255, so it came through a router
-	BadChecksum    // of the IPv4 header, ICMP, or UDP; or absent where it must not be
+	BadHopLimit    // PFCM: the hop limit is below 255, so it came through a router
+	BadChecksum    // of the IPv4 header, ICMP, or UDP; or absent where it is mandatory
 	BadICRC        // Rate Advice, CNP
-	BadCode        // the ICMP type is Sluice's, the code is not
-	BadSubtype     // PFCM option: the Type field is not 0
-	BadVersion     // Rate Advice: the version is not 1
+	BadCode        // the ICMP type is Sluice's, the code is foreign
+	BadSubtype     // PFCM option: the Type field is above 0
+	BadVersion     // Rate Advice: another version than 1
 	ReservedAction // PFCM: action type 11
-	ZeroStream     // PFCM: Stream ID 0, which is never allocated
+	ZeroStream     // PFCM: Stream ID 0, which stays unallocated
 	ZeroRate       // Rate Advice of 0 Mbit/s
 	BadQueuePair   // a queue pair number of more than 24 bits
 	// addresses that are not all of the family of the packet that carries them
 	FamilyMix
-	NoBECN // CNP without the BECN bit
+	NoBECN // CNP with a BECN bit of 0
 	// PFC to another address than 01-80-C2-00-00-01; PFCM neither to a link-local address nor to all nodes
 	BadDestination
 	// PFCM from an address that is not link-local; PPFC over ICMP from another address than its router identifier

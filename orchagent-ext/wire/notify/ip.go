@@ -15,7 +15,7 @@ const (
 	protoICMPv4      = 1
 	protoUDP         = 17
 	protoRouting     = 43
-	protoAH          = 51 // RFC 4302: verified by IPsec or not at all; see require_mark
+	protoAH          = 51 // RFC 4302: verified by IPsec alone; see require_mark
 	protoICMPv6      = 58
 	protoNone        = 59
 	protoDestOptions = 60
@@ -46,7 +46,7 @@ func addr(b []byte, v6 bool) netip.Addr {
 
 // appendAddr appends the 4 or 16 octets of an address, its zone left out.
 func appendAddr(b []byte, a netip.Addr) []byte {
-	b, _ = a.AppendBinary(b) // never an error
+	b, _ = a.AppendBinary(b) // always nil
 	return b
 }
 
@@ -115,7 +115,7 @@ func setUDP(b []byte) {
 	binary.BigEndian.PutUint16(b[at+4:], uint16(len(b)-at))
 	sum := transportChecksum(b, at, protoUDP)
 	if sum == 0 {
-		sum = 0xffff // 0 would say that there is no checksum (RFC 768)
+		sum = 0xffff // 0 would mean an absent checksum (RFC 768)
 	}
 	binary.BigEndian.PutUint16(b[at+6:], sum)
 }

@@ -67,7 +67,7 @@ type Envelope struct {
 }
 
 const (
-	ethernetMinLen = 60 // without frame check sequence
+	ethernetMinLen = 60 // less the frame check sequence
 	etherTypePause = 0x8808
 )
 

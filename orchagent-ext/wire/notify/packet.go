@@ -12,7 +12,7 @@ import (
 // Packet is a parsed message with its envelope. The zero value is ready for Parse; reuse
 // one Packet for many messages. It copies all that it keeps of the buffer.
 type Packet struct {
-	Kind     Kind // KindNone: nothing was read
+	Kind     Kind // KindNone: unread
 	Envelope Envelope
 	// an authentication header is before the message; who receives below the kernel's IPsec has it unverified
 	AH bool
@@ -158,7 +158,7 @@ func (p *Packet) ipv6(b []byte, c *CodePoints) error {
 		}
 		header := b[at : at+8+int(b[at+1])*8]
 		if next == protoRouting {
-			if header[3] != 0 { // segments left: it has not arrived
+			if header[3] != 0 { // segments left: it is still under way
 				return ErrNotNotification
 			}
 		} else if data, err := findOption(header[2:], c.PFCMOption); err != nil {

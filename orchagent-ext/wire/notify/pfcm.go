@@ -42,7 +42,7 @@ func (e *Encapsulation) UnmarshalText(text []byte) error {
 //conformance:draft-yang/time
 type PFCM struct {
 	Encapsulation Encapsulation
-	StreamID      uint16 // names the flow between the two nodes; never 0
+	StreamID      uint16 // names the flow between the two nodes; above 0
 	QueueID       uint8  // the congested queue
 	Action        Action
 	Time          uint16 // µs for which Action holds; 0 cancels

@@ -79,7 +79,7 @@ func (t *PT) UnmarshalText(text []byte) error {
 //conformance:draft-xz/priority draft-xz/router-id draft-xz/port
 type PPFC struct {
 	Transport      Transport
-	Flags          uint8 // 6 bits without a meaning: sent as 0, ignored
+	Flags          uint8 // 6 meaningless bits: sent as 0, ignored
 	PT             PT
 	Priority       uint8  // the flow's DSCP, or its queue, as sender and receiver agreed
 	CongestionPort uint16 // ICMP form only: low 16 bits of the interface index

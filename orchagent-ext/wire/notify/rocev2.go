@@ -25,7 +25,7 @@ type RateAdvice struct {
 	PKey   uint16 // BTH: partition key of the data packet
 	DestQP uint32 // BTH: the queue pair that the message is delivered to
 
-	Rate    uint32 // Mbit/s; never 0
+	Rate    uint32 // Mbit/s; above 0
 	Version uint32 // [RateAdviceVersion]
 
 	// DestinationQP is the queue pair of the sender, whom the advice is for;

@@ -169,7 +169,7 @@ func (l *layers) setChecksums() {
 	be.PutUint16(datagram[6:], 0)
 	sum := Checksum(PseudoHeader(src, dst[:len(src)], len(datagram), protoUDP), datagram)
 	if sum == 0 {
-		sum = 0xffff // 0 would say that there is no checksum (RFC 768)
+		sum = 0xffff // 0 would mean an absent checksum (RFC 768)
 	}
 	be.PutUint16(datagram[6:], sum)
 }

@@ -77,7 +77,7 @@ const (
 	// a length field contradicts the packet or the header around it
 	BadLength
 	TooMany // more headers of this kind than a sane packet has
-	BadPad  // the BTH's pad count is larger than what it pads
+	BadPad  // the BTH's pad count is larger than the payload
 	Cut     // the header was on the wire, and the capture or a mirror left it out
 	numProblems
 )

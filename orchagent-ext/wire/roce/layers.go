@@ -79,7 +79,7 @@ type found struct {
 	look     Look
 	tunnels  uint8
 	tags     uint8 // before outer
-	other    Other // why it is not RoCEv2
+	other    Other // why it is other than RoCEv2
 }
 
 // noLink is the place of a link-layer header that is other than Ethernet, or missing.

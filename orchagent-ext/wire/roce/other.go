@@ -18,7 +18,7 @@ const (
 	OtherProtocol                   // neither UDP, nor such a tunnel
 	OtherPort                       // another UDP destination port
 	OtherFragment                   // a fragment other than the first
-	OtherTunnel                     // what a tunnel carries is not known
+	OtherTunnel                     // the contents of a tunnel are unknown
 	OtherPPP                        // PPP with a protocol other than IP
 	OtherLLC                        // IEEE 802.2 LLC with a service other than IP and SNAP
 	OtherSamples                    // a datagram of sFlow without sampled packets

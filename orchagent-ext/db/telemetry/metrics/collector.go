@@ -39,7 +39,7 @@ type collector struct {
 	tables map[string]*table
 	flows  int // of SLUICE_FLOW, so many of the heaviest
 	failed func(error)
-	broken atomic.Bool // what failed was told
+	broken atomic.Bool // the failure was reported
 }
 
 // Describe sends every metric that there can be.
@@ -161,7 +161,7 @@ func (l *leaf) send(key []string, value string, ch chan<- prometheus.Metric) {
 	}
 	switch l.kind {
 	case number:
-		v, _ := strconv.ParseFloat(value, 64) // the model says that it is one
+		v, _ := strconv.ParseFloat(value, 64) // one by the model
 		one(v * l.scale)
 	case truth:
 		one(float(value == "true"))

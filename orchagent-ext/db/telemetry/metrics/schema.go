@@ -43,7 +43,7 @@ type table struct {
 	only           string // key of its only row
 	keys           int    // leaves of the key of a list
 	leaves         map[string]*leaf
-	info           *prometheus.Desc // nil: none
+	info           *prometheus.Desc // or nil
 	names          []string         // leaves that are the info's labels
 }
 

@@ -50,7 +50,7 @@ func newSource(d *sonicdb.Databases, all map[string]*table) (*source, error) {
 		return nil, err
 	}
 	if s.counters, err = sonicdb.Open(d, "COUNTERS_DB", nil); err != nil {
-		_ = s.state.Close() // the other error says more
+		_ = s.state.Close() // the other error has more
 		return nil, err
 	}
 	return s, nil
