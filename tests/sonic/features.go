@@ -241,11 +241,11 @@ func hangs(ctx context.Context, s *sonic) error {
 		if err := s.stays(ctx, "orchagent hangs: entries forward on while Sluice is disabled", 8*time.Second, func() (bool, error) { return len(s.asics.redirections()) == before, nil }); err != nil {
 			return err
 		}
-		claims, err := s.removals(from)
+		claims, warnings, err := s.removals(from)
 		if err != nil {
 			return err
 		}
-		s.report.equal("orchagent hangs: sluiced's log has no removal that did not happen", 0, claims)
+		s.report.add("orchagent hangs: sluiced's log warns of each removal that did not happen", warnings >= max(claims, 1), "as many warnings as removals, and at least 1", fmt.Sprintf("%d warnings, %d removals", warnings, claims))
 		s.daemons["orchagent"].Signal(unix.SIGCONT)
 		if _, err := s.within(ctx, "orchagent goes on: all entries are gone", 10*time.Second, s.none); err != nil {
 			return err
@@ -260,17 +260,23 @@ func (s *sonic) logged(after string) (string, error) {
 	return strings.TrimPrefix(string(text), after), err
 }
 
-// removals adds up the removed objects in the log of sluiced, after some text.
-func (s *sonic) removals(after string) (n int, err error) {
+// removals returns how many removed objects the log of sluiced has after some text, and of how many it warns
+// that they are still on the switch.
+func (s *sonic) removals(after string) (n, warnings int, err error) {
 	text, err := s.logged(after)
-	for field := range strings.FieldsSeq(text) {
-		if v, ok := strings.CutPrefix(field, "removed="); ok {
-			k, wrong := strconv.Atoi(v)
-			if wrong != nil {
-				return 0, wrong
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "still on the switch") {
+			warnings++
+		}
+		for field := range strings.FieldsSeq(line) {
+			if v, ok := strings.CutPrefix(field, "removed="); ok {
+				k, wrong := strconv.Atoi(v)
+				if wrong != nil {
+					return 0, 0, wrong
+				}
+				n += k
 			}
-			n += k
 		}
 	}
-	return n, err
+	return n, warnings, err
 }

@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/testbed/orchagenttest"
+	"sluice/tests/redistest"
 	"sluice/yang/rows"
 )
 
@@ -298,5 +300,32 @@ func (p *rulePlace) produce(table, key string, fields map[string]string) {
 	p.t.Helper()
 	if err := p.appl.Amend(p.t.Context(), rows.Row{Table: table, Key: key, Fields: fields}); err != nil {
 		p.t.Fatal(err)
+	}
+}
+
+// TestCRMIsReadOfATableWithoutRules: Sluice has withdrawn all rules for the operator, whose rules go again.
+func TestCRMIsReadOfATableWithoutRules(t *testing.T) {
+	d := redistest.Databases(t)
+	counters, asic := redistest.Open(t, d, "COUNTERS_DB"), redistest.Open(t, d, "ASIC_DB")
+	rule := rows.Row{Table: "ACL_RULE_TABLE", Key: "SLUICE_PLACE4:f1a"}
+	publish := func(available, used string) {
+		redistest.Write(t, counters, rows.Row{Table: "CRM", Key: "ACL_TABLE_STATS:0x7", Fields: map[string]string{crmAvailable: available, crmUsed: used}})
+	}
+	redistest.Write(t, counters, rows.Row{Table: "ACL_COUNTER_RULE_MAP", Fields: map[string]string{rule.Key: "oid:0x9"}})
+	redistest.Write(t, asic, rows.Row{Table: "ASIC_STATE", Key: "SAI_OBJECT_TYPE_ACL_COUNTER:oid:0x9", Fields: map[string]string{counterTable: "oid:0x7"}})
+	c := crm{counters: counters, asic: asic, tables: map[string]string{}}
+	publish("5", "3")
+	if got, ok, err := c.read([]rows.Row{rule}); err != nil || !ok || got != (reading{5, 3}) {
+		t.Fatalf("with a rule: %v, %v, %v", got, ok, err)
+	}
+	publish("16", "0")
+	if got, ok, err := c.read(nil); err != nil || !ok || got != (reading{16, 0}) {
+		t.Errorf("without rules: %v, %v, %v", got, ok, err)
+	}
+	if err := counters.Write(t.Context(), sonicdb.Change{Row: rows.Row{Table: "CRM", Key: "ACL_TABLE_STATS:0x7"}, Deleted: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok, err := c.read(nil); err != nil || ok || len(c.tables) != 0 {
+		t.Errorf("without the table: %v, %v, %v; known %v", got, ok, err, c.tables)
 	}
 }
