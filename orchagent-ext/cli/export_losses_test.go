@@ -29,8 +29,8 @@ func TestDropsAreThoseOfTheCollector(t *testing.T) {
 	}
 }
 
-// TestExportSaysWhatACollectorLost: a socket that nobody reads is full after some messages.
-func TestExportSaysWhatACollectorLost(t *testing.T) {
+// TestExportReportsLossesOfACollector: a socket that is not read is full after some messages.
+func TestExportReportsLossesOfACollector(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the drops of sockets are those that Linux lists")
 	}
