@@ -156,6 +156,35 @@ func TestOperatorsBurstFindsRoomInAFullTable(t *testing.T) {
 	}
 }
 
+// TestRoomComesBackWithoutAFlow: where there is no room the redirector asks for no rule.
+func TestRoomComesBackWithoutAFlow(t *testing.T) {
+	p := newRulePlace(t, "202605", orchagenttest.ASIC{Entries: 24})
+	p.set("ACL_TABLE", "USER", "type", "L3", "stage", "ingress", "ports@", "Ethernet0")
+	p.settle(flowsOf(4)...)
+	p.orchagent.PollCRM()
+	p.again()
+	p.settle(flowsOf(8)...)
+	p.burst(8)
+	p.until("the operator's rules are in force", func() bool { return p.active() == 8 })
+	p.orchagent.PollCRM()
+	p.again()
+	p.settle(flowsOf(8)...)
+	if more, known := p.rules.Room(); len(p.to()) != 0 || more != 0 || !known {
+		t.Fatalf("%d rules of Sluice, room for %d more, known %v: want none beside eight of the operator and the reserve", len(p.to()), more, known)
+	}
+	p.settle()
+	for i := range 8 {
+		p.remove("ACL_RULE", fmt.Sprint("USER|RULE_", i))
+	}
+	p.until("the operator's rules are gone", func() bool { return p.active() == 0 })
+	p.orchagent.PollCRM()
+	p.again()
+	p.settle()
+	if more, known := p.rules.Room(); more != 8 || !known {
+		t.Errorf("room for %d more rules, known %v: want 8 when the operator has none", more, known)
+	}
+}
+
 // TestOperatorIsAskedToAddARuleAgain: 202605 does not try it again when rules of another table go.
 func TestOperatorIsAskedToAddARuleAgain(t *testing.T) {
 	p := newRulePlace(t, "202605", orchagenttest.ASIC{Entries: 3})

@@ -58,6 +58,13 @@ func (s *Rules) Room() (more int, known bool) {
 	return max(0, more), known
 }
 
+// short reports whether there is no room for a rule by the last reading. Then callers ask for none, so
+// that it is read without them: room may come back.
+func (s *Rules) short() bool {
+	more, known := s.Room()
+	return known && more == 0
+}
+
 // Warnings returns what the operator is to do about rules that wait for room.
 func (s *Rules) Warnings() []string { return s.yields.warnings(s.now()) }
 
@@ -128,13 +135,14 @@ func (s *Rules) flow(r *engine.Redirection) *ruled {
 // some, by their keys. A flow that goes to another next hop has two rules until the new one is
 // in force. While orchagent restores its state after a warm restart nothing is written.
 func (s *Rules) Redirect(all []engine.Redirection) (refused map[string]error, err error) {
-	if len(all)+len(s.flows)+len(s.yields) == 0 {
+	short := s.short()
+	if len(all)+len(s.flows)+len(s.yields) == 0 && !short {
 		return nil, nil
 	}
 	if restores, err := s.warm.look(s.now()); err != nil || restores {
 		return nil, errors.Join(err, waits(restores))
 	}
-	if now := s.now(); len(all)+len(s.yields) > 0 && now.Sub(s.readAt) >= checkRules {
+	if now := s.now(); (len(all)+len(s.yields) > 0 || short) && now.Sub(s.readAt) >= checkRules {
 		if err := s.readRoom(); err != nil {
 			return nil, err
 		}
