@@ -51,6 +51,7 @@ check busy env -u SLUICE_SOAK make test PARALLEL=$((3 * $(nproc)))
 check rough make rough
 check sim make sim
 check sim-full make sim-full
+check tool make tool
 check rdma-lab make rdma-lab
 check kernels make kernels
 check fabric long -run Fabric ./tests/leafspine
@@ -65,6 +66,13 @@ check demo-full make demo-full
 check image-test make image-test
 check arm64-test make arm64-test
 check release sh -c 'make release && go test -count=1 -v ./release'
+if [ -n "${SONIC:-}" ]; then
+	check sonic make sonic SONIC="$SONIC"
+	check sonic-utilities make sonic-utilities SONIC="$SONIC"
+else
+	absent sonic 'SONIC=FOLDER names the root of a release'
+	absent sonic-utilities 'SONIC=FOLDER names the root of a release'
+fi
 inc=${SAI_INC:-/usr/include/sai}
 if [ -f "$inc/sai.h" ]; then
 	check sai-abi-check make sai-abi-check SAI_INC="$inc"

@@ -13,7 +13,10 @@ trap 'rm -rf "$work"' EXIT
 chmod 755 "$work" # apt-get downloads as a user of its own
 if (cd "$work" && apt-get download -q "$package" && dpkg-deb -x "$package"_*.deb root && [ -e "root/$path" ]); then
 	rm -rf "$out"
-	mv "$work/root/$path" "$out"
+	if [ "$path" = . ]; then
+		path=
+	fi
+	mv "$work/root${path:+/$path}" "$out"
 else
 	echo "make: no $out from Debian's package $package: the tests that need it are skipped, and say so" >&2
 fi

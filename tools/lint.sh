@@ -5,7 +5,7 @@ set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
 # tree is the state of the tree, which make generate leaves as it is.
-tree() { { git status --porcelain && git diff || true; } 2>/dev/null | git hash-object --stdin; }
+tree() { { git status --porcelain || true; git diff || true; } 2>/dev/null | git hash-object --stdin; }
 
 echo 'gofmt -l .'
 files=$(gofmt -l .)

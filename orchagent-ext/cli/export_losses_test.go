@@ -29,8 +29,8 @@ func TestDropsAreThoseOfTheCollector(t *testing.T) {
 	}
 }
 
-// TestExportSaysWhatACollectorLost: an unread socket is full after some messages.
-func TestExportSaysWhatACollectorLost(t *testing.T) {
+// TestExportReportsLossesOfACollector: an unread socket is full after some messages.
+func TestExportReportsLossesOfACollector(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the drops of sockets are those that Linux lists")
 	}

@@ -84,7 +84,7 @@ func buildTool(t *testing.T, dir string) *tool {
 		t.Fatalf("%s: %v\n%s", build, err, out)
 	}
 	var err error
-	if s.captures, err = filepath.Glob(root + "/tests/captures/*.pcap"); err != nil || len(s.captures) < 3 {
+	if s.captures, err = filepath.Glob(root + "/tests/captures/*-ipv4.pcap"); err != nil || len(s.captures) < 3 {
 		t.Fatalf("captures: %v %v", s.captures, err)
 	}
 	v6 := filepath.Join(dir, "ipv6.pcap")

@@ -20,6 +20,7 @@ type collector struct {
 	config *Config
 	queue  *queue[Record]
 	health *queue[Health]
+	pace   pacer // of datagrams
 
 	messages, records, healths, octets, connects, refused atomic.Uint64
 
@@ -34,7 +35,11 @@ func newCollector(to Collector, c *Config) *collector {
 	if c.Health {
 		health = c.Queue
 	}
-	return &collector{to: to, config: c, queue: newQueue(c.Queue, (*notSent).add, ready), health: newQueue(health, (*notSent).addHealth, ready)}
+	pace := pacer{rate: c.Pace}
+	if to.Transport.stream() {
+		pace.rate = 0
+	}
+	return &collector{to: to, config: c, pace: pace, queue: newQueue(c.Queue, (*notSent).add, ready), health: newQueue(health, (*notSent).addHealth, ready)}
 }
 
 // run connects and sends until all is sent or ctx ends.

@@ -26,11 +26,21 @@ type link struct {
 	// Over streams statistics alone are sent again: the templates arrived.
 	refresh      time.Time // when templates and statistics are due
 	messagesLeft uint32    // until templates are due
+	absent       absence
+	fixed        []optionRecord
+	healthFirst  bool // in the last message
+}
+
+// absence of a collector that receives datagrams.
+type absence struct {
 	// missed: no collector received the templates that were sent at
-	missed      bool
-	forgotten   time.Time // this time
-	fixed       []optionRecord
-	healthFirst bool // in the last message
+	missed    bool
+	forgotten time.Time // this time
+}
+
+// due reports whether the templates are to be sent again: at most once a second.
+func (a *absence) due(now time.Time) bool {
+	return a.missed && now.Sub(a.forgotten) >= time.Second
 }
 
 // inFlight is how long the end of a DTLS session waits for datagrams that the collector
@@ -48,9 +58,6 @@ func (c *collector) serve(ctx context.Context, conn net.Conn, limit int) error {
 		conn: conn, gone: make(chan error, 1), timer: time.NewTimer(0),
 	}
 	l.fixed = fixedOptions(c.config.Process, l.s)
-	if !c.to.Transport.stream() {
-		l.s.pace.rate = c.config.Pace
-	}
 	defer l.timer.Stop()
 	var watching sync.WaitGroup
 	if c.to.Transport != UDP {
@@ -89,7 +96,7 @@ func (l *link) loop(ctx context.Context) error {
 			again := !l.to.Transport.stream() // what may not have arrived
 			if again {
 				l.s.forget()
-				l.missed, l.forgotten = false, now
+				l.absent = absence{forgotten: now}
 			}
 			if err := l.options(again); err != nil {
 				return err
@@ -110,7 +117,7 @@ func (l *link) loop(ctx context.Context) error {
 		if n+h == 0 {
 			continue
 		}
-		if wait := l.s.pace.wait(len(l.s.message), time.Now()); wait > 0 && !clock.Sleep(ctx, wait) {
+		if wait := l.pace.wait(len(l.s.message), time.Now()); wait > 0 && !clock.Sleep(ctx, wait) {
 			l.s.abort() // the records wait in the queue
 			return ctx.Err()
 		}
@@ -134,7 +141,7 @@ func (l *link) add(health []Health) (n int) {
 // count, and, at most once a second, when they reached an absent collector, so
 // that one that comes back can read at once.
 func (l *link) due(now time.Time) bool {
-	return l.messagesLeft == 0 || !now.Before(l.refresh) || l.missed && now.Sub(l.forgotten) >= time.Second
+	return l.messagesLeft == 0 || !now.Before(l.refresh) || l.absent.due(now)
 }
 
 // enough is how many records are sent at once, as soon as they are there: about
@@ -233,7 +240,7 @@ func (l *link) send() error {
 // unreachable records that the collector's port is closed.
 func (l *link) unreachable() {
 	l.refused.Add(1)
-	l.missed = true
+	l.absent.missed = true
 	l.mu.Lock()
 	l.err = errRefused
 	l.mu.Unlock()

@@ -23,8 +23,6 @@ const (
 // could not be sent leaves the sequence numbers and the collector's templates as
 // they were.
 type session struct {
-	pace pacer // of datagrams
-
 	domain    uint32
 	sampled   variant // added to every record's
 	limit     int     // octets of a message

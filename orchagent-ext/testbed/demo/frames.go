@@ -50,9 +50,9 @@ func generated(a *fabric.Interface) ([][]byte, error) {
 // captured returns the RoCEv2 packets of every capture in a folder, carried over
 // into IPv6.
 func captured(folder string, a *fabric.Interface) (frames [][]byte, files int, err error) {
-	names, err := filepath.Glob(filepath.Join(folder, "*.pcap"))
+	names, err := filepath.Glob(filepath.Join(folder, "*-ipv4.pcap"))
 	if err == nil && len(names) == 0 {
-		err = fmt.Errorf("no capture (*.pcap) in folder %s", folder)
+		err = fmt.Errorf("no capture (*-ipv4.pcap) in folder %s", folder)
 	}
 	if err != nil {
 		return nil, 0, err

@@ -49,7 +49,7 @@ Nothing leaves the namespaces, and nothing of it remains but the report.`,
 	flags.StringSliceVar(&c.Scenarios, "scenario", []string{"spread"}, "what to show: "+strings.Join(demo.Scenarios(), ", "))
 	flags.BoolVar(&c.CheckOnly, "check", false, "only check that the kernel is late enough")
 	flags.BoolVar(&c.Full, "full", false, "medians of 3 runs and 1000 events, in place of one run of each")
-	flags.StringVar(&c.Captures, "captures", "tests/captures", "folder of captures (*.pcap)")
+	flags.StringVar(&c.Captures, "captures", "tests/captures", "folder of whole packets over IPv4 (*-ipv4.pcap)")
 	flags.StringVar(&c.Out, "out", "build/demo", "folder for report.json, balance.svg and the log of sluiced")
 	return cmd
 }
