@@ -29,7 +29,7 @@ func full(ctx context.Context, s *sonic) error {
 		defer stop()
 		published := make(chan error, 1)
 		go func() { published <- s.publishRoom(ctx) }()
-		defer func() { stop(); <-published }()
+		defer func() { stop(); <-published }() //nolint:errcheck // its end is awaited
 		if err := errors.Join(s.startSluiced(ctx), s.enable(ctx)); err != nil {
 			return err
 		}

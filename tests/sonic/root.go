@@ -30,7 +30,7 @@ var releaseName = regexp.MustCompile(`build_version:.*?(20[0-9]{4}|master)`)
 // takes is the text for those who give no root.
 const takes = `SONIC=DIR: DIR is a folder that has SONiC's programs in their places, such as DIR/usr/bin/orchagent,
 DIR/usr/bin/syncd, their libraries and DIR/usr/share/swss: built by you, or unpacked from an image docker-sonic-vs.
-docs/sonic-vs.md has where to get one.`
+docs/sonic-vs.md has where to get one`
 
 // inspect returns the release of a root, and those of the optional programs that it has.
 func inspect(dir string) (release string, has []string, err error) {

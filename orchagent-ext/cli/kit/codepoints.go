@@ -9,7 +9,7 @@ import (
 	"sluice/orchagent-ext/wire/roce"
 )
 
-// addCodePoints adds the flags of all code points, for peers that use others
+// AddCodePoints adds the flags of all code points, for peers that use others
 // than the defaults. The result is to be called when the flags were parsed.
 func AddCodePoints(flags *pflag.FlagSet) func() (notify.CodePoints, error) {
 	c := notify.DefaultCodePoints()

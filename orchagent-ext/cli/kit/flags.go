@@ -50,19 +50,19 @@ type decimalFlag struct{ numberFlag }
 // String implements [pflag.Value], in decimal as for times and rates.
 func (f decimalFlag) String() string { return fmt.Sprint(*f.value) }
 
-// addNumber adds a decimalFlag.
+// AddNumber adds a decimalFlag.
 func AddNumber(flags *pflag.FlagSet, name string, bits int, value uint32, usage string) *uint32 {
 	flags.Var(decimalFlag{numberFlag{&value, bits}}, name, usage)
 	return &value
 }
 
-// addHex adds a numberFlag.
+// AddHex adds a numberFlag.
 func AddHex(flags *pflag.FlagSet, name string, bits int, value uint32, usage string) *uint32 {
 	flags.Var(numberFlag{&value, bits}, name, usage)
 	return &value
 }
 
-// addAddr adds a flag that takes an IP address; its default is the zero address,
+// AddAddr adds a flag that takes an IP address; its default is the zero address,
 // which is invalid.
 func AddAddr(flags *pflag.FlagSet, name, usage string) *netip.Addr {
 	a := new(netip.Addr)
@@ -129,7 +129,7 @@ func (f choiceFlag) String() string { return *f.value }
 // Type implements [pflag.Value].
 func (f choiceFlag) Type() string { return strings.Join(f.choices, "|") }
 
-// addChoice adds a flag that takes one of the choices; the first is the default.
+// AddChoice adds a flag that takes one of the choices; the first is the default.
 func AddChoice(flags *pflag.FlagSet, name, usage string, choices ...string) *string {
 	value := choices[0]
 	flags.Var(choiceFlag{&value, choices}, name, usage)
@@ -268,7 +268,7 @@ func (f jsonFlag) Set(s string) error {
 // Type implements [pflag.Value].
 func (f jsonFlag) Type() string { return "bool" }
 
-// addFormat adds -o and --json; json is the usage of JSON: the objects that there are.
+// AddFormat adds -o and --json; json is the usage of JSON: the objects that there are.
 func AddFormat(flags *pflag.FlagSet, json string) *output.Format {
 	f := output.Plain
 	flags.VarP(formatFlag{&f}, "output", "o", "form of the output; a table leaves columns out that do not fit the terminal, wide has them all")
@@ -278,7 +278,7 @@ func AddFormat(flags *pflag.FlagSet, json string) *output.Format {
 	return &f
 }
 
-// addForce adds --force, and returns the function that makes a file of the command's
+// AddForce adds --force, and returns the function that makes a file of the command's
 // output from a name.
 func AddForce(cmd *cobra.Command) func(name string) output.Target {
 	force := cmd.Flags().BoolP("force", "f", false, "overwrite a file that exists")
@@ -287,7 +287,7 @@ func AddForce(cmd *cobra.Command) func(name string) output.Target {
 	}
 }
 
-// addQuantity adds a quantityFlag.
+// AddQuantity adds a quantityFlag.
 func AddQuantity(flags *pflag.FlagSet, name, unit string, bits int, value uint32, usage string) *uint32 {
 	flags.Var(quantityFlag{decimalFlag{numberFlag{&value, bits}}, unit}, name, usage)
 	return &value

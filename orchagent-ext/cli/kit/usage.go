@@ -15,10 +15,10 @@ import (
 	"sluice/yang/text"
 )
 
-// help prints the help of a command that is a group of others.
+// Help prints the help of a command that is a group of others.
 func Help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// words rejects an unknown command of a group, and lists those that exist.
+// Words rejects an unknown command of a group, and lists those that exist.
 func Words(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -35,10 +35,10 @@ func Words(cmd *cobra.Command, args []string) error {
 	return Usage(cmd, fmt.Errorf("unknown command %q for %q; there are: %s", args[0], cmd.CommandPath(), strings.Join(names, ", ")))
 }
 
-// exactly wants the words of these names.
+// Exactly wants the words of these names.
 func Exactly(names ...string) cobra.PositionalArgs { return Between(len(names), names...) }
 
-// between wants at least so many words of these names.
+// Between wants at least so many words of these names.
 func Between(least int, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least {
@@ -59,12 +59,12 @@ var kinds = map[string]string{
 	"intSlice": "whole numbers with commas between", "uintSlice": "whole numbers, 0 or more, with commas between",
 }
 
-// usage adds to an error of usage the command whose help has the rest.
+// Usage adds to an error of usage the command whose help has the rest.
 func Usage(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w (%s --help)", err, cmd.CommandPath())
 }
 
-// flagError returns the flag that is wrong, the values that it takes, and the command's
+// FlagError returns the flag that is wrong, the values that it takes, and the command's
 // help.
 func FlagError(cmd *cobra.Command, err error) error { return Usage(cmd, wrongFlag(cmd, err)) }
 
@@ -138,7 +138,7 @@ func completeDevices(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.
 	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
-// onFirst completes the first word only.
+// OnFirst completes the first word only.
 func OnFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -148,7 +148,7 @@ func OnFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// completeFlags adds the completion of every flag that takes one of a few words, or a
+// CompleteFlags adds the completion of every flag that takes one of a few words, or a
 // network device.
 func CompleteFlags(cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {

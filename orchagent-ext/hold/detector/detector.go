@@ -182,7 +182,7 @@ func (d *Detector) End(now int64, next Settings) {
 		if !stays {
 			f.State.End()
 		}
-		if f.neighbor.Open() && !(stays && next.PFCM) {
+		if f.neighbor.Open() && (!stays || !next.PFCM) {
 			d.neighbors.RunOut(now, &f.Flow, &f.neighbor)
 		}
 		if !stays || f.gateway.Stopped() && !next.Gateways {

@@ -49,6 +49,7 @@ type Rate = kernel.Rate
 
 // The settings of the machines, and the state of the ports, as [Config] has them.
 type (
+	// Port is that of the machines.
 	Port    = kernel.Port
 	Queue   = kernel.Queue
 	PPFC    = gateway.PPFC

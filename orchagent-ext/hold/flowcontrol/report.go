@@ -45,6 +45,7 @@ type Counters = kernel.Counters
 
 // Queue pairs, as the packet path reports them.
 type (
+	// Pair is two queue pairs.
 	Pair    = kernel.Pair
 	Learned = kernel.Learned
 	Packet  = kernel.Packet

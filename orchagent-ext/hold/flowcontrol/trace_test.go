@@ -3,7 +3,6 @@
 package flowcontrol
 
 import (
-	"bufio"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -149,7 +148,6 @@ func (r *recorder) check(t testing.TB, of *testTrace) {
 // trace is what came into one flow control, and what came out of it.
 type trace struct {
 	lines int
-	buf   *bufio.Writer
 	sum   hash.Hash
 	parts []string // digests of chunkLines lines each
 	file  io.Closer

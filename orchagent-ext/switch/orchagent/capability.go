@@ -71,7 +71,7 @@ func hashTypes(sw map[string]string) (rdma4, rdma6 bool) {
 
 // lists are those that count for RoCEv2 packets, and that are there or can be made of ecmp_hash.
 func (c capability) lists() (all []string) {
-	if c.ecmp && c.ecmpHash && !(c.rdma4 && c.rdma6) {
+	if c.ecmp && c.ecmpHash && (!c.rdma4 || !c.rdma6) {
 		all = append(all, fieldECMPHash)
 	}
 	if c.rdma4 && (c.hash4 || c.ecmpHash) {

@@ -28,7 +28,7 @@ func (m *machine) featured(ctx context.Context) (func(), error) {
 	end := func() {
 		_ = cmd.Process.Kill() // fails if it ended
 		_ = cmd.Wait()
-		log.Close()
+		_ = log.Close()
 	}
 	// It has read all rows when it has started a unit that they enable.
 	if err := until(ctx, "featured starts swss", func() bool { return unitNamed("swss").is("active") }); err != nil {

@@ -59,7 +59,7 @@ func (m *machine) derive(ctx context.Context, version string, labels map[string]
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
 	if err := os.WriteFile(filepath.Join(folder, "Dockerfile"), []byte("FROM "+imageName+":latest\n"), 0o644); err != nil {
 		return err
 	}

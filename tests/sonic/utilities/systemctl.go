@@ -30,7 +30,7 @@ func systemctl(args []string) int {
 	line := strings.Join(args, " ")
 	if log, err := os.OpenFile(systemctlIn, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err == nil {
 		fmt.Fprintln(log, line)
-		log.Close()
+		_ = log.Close()
 	}
 	verb, u := words[0], unit("")
 	if len(words) > 1 {
