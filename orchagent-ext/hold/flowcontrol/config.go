@@ -49,15 +49,22 @@ type Rate = kernel.Rate
 
 // The settings of the machines, and the state of the ports, as [Config] has them.
 type (
-	// Port is that of the machines.
-	Port    = kernel.Port
-	Queue   = kernel.Queue
-	PPFC    = gateway.PPFC
+	// Port is that of package kernel.
+	Port = kernel.Port
+	// Queue is that of package kernel.
+	Queue = kernel.Queue
+	// PPFC is that of package gateway.
+	PPFC = gateway.PPFC
+	// Gateway is that of package gateway.
 	Gateway = gateway.Gateway
+	// Ingress is that of package gateway.
 	Ingress = gateway.Serving
-	Client  = gateway.Client
-	Advice  = advisor.Settings
-	Source  = source.Settings
+	// Client is that of package gateway.
+	Client = gateway.Client
+	// Advice is that of package advisor.
+	Advice = advisor.Settings
+	// Source is that of package source.
+	Source = source.Settings
 )
 
 // The messages of a gateway to its clients.

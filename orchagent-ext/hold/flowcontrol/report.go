@@ -45,10 +45,12 @@ type Counters = kernel.Counters
 
 // Queue pairs, as the packet path reports them.
 type (
-	// Pair is two queue pairs.
-	Pair    = kernel.Pair
+	// Pair is that of package kernel.
+	Pair = kernel.Pair
+	// Learned is that of package kernel.
 	Learned = kernel.Learned
-	Packet  = kernel.Packet
+	// Packet is that of package kernel.
+	Packet = kernel.Packet
 )
 
 // Room of a report.
