@@ -15,7 +15,7 @@ type MAC [6]byte
 // whose TPID is 0 is absent.
 type Ethernet struct {
 	Dst, Src  MAC
-	Tags      [builtTags]VLANTag
+	Tags      [pathTags]VLANTag
 	EtherType uint16
 }
 

@@ -39,8 +39,8 @@ const (
 // Bounds above those of any honest packet; a hostile one must cost the parser
 // little, even a jumbo frame of empty headers.
 const (
-	maxTags       = 16 // VLAN tags, and layers below IP
-	builtTags     = 2  // VLAN tags of a frame that is built
+	maxTags       = 16 // VLAN tags of a capture, and layers below IP
+	pathTags      = 2  // VLAN tags of a packet to be treated, as the switch reads them, or built
 	maxExtensions = 8
 	maxIPHeaders  = 3 // two encapsulations
 )
@@ -105,13 +105,16 @@ func (l *layers) ethernet(off, depth int) error {
 // from finds the IP header of what an EtherType announces at off, behind VLAN tags, and in
 // captures behind other layers below IP.
 func (l *layers) from(etherType uint16, off, depth int) error {
-	for range maxTags + 1 {
+	for n := range maxTags + 1 {
 		switch etherType {
 		case EtherTypeIPv6:
 			return l.ipv6(off, depth)
 		case EtherTypeIPv4:
 			return l.ipv4(off, depth)
 		case etherTypeVLAN, etherTypeQinQ, etherTypeOldQ:
+			if l.look == 0 && n == pathTags {
+				return l.not(OtherEtherType, etherType)
+			}
 			if off+vlanLen > l.available() {
 				return l.short(HeaderVLAN, off+vlanLen)
 			}
@@ -155,7 +158,7 @@ func (l *layers) ipv4(off, depth int) error {
 		return fail(HeaderIPv4, BadVersion)
 	}
 	headerLen, total := int(h[0]&0xf)*4, int(binary.BigEndian.Uint16(h[2:]))
-	if total == 0 { // left to the adapter, as segmentation offload does
+	if total == 0 && l.look != 0 { // captured before the adapter filled it in, as in segmentation offload
 		total = l.end - off
 	}
 	if headerLen < ipv4MinLen || total < headerLen {
@@ -206,7 +209,7 @@ func (l *layers) ipv6(off, depth int) error {
 		return fail(HeaderIPv6, BadVersion)
 	}
 	total := ipv6Len + int(binary.BigEndian.Uint16(h[4:]))
-	if total == ipv6Len && h[6] != protoNone { // left to the adapter, or a jumbogram (RFC 2675)
+	if total == ipv6Len && h[6] != protoNone && l.look != 0 { // likewise, or a jumbogram (RFC 2675)
 		total = l.end - off
 	}
 	if end := off + total; end <= l.end {
@@ -355,11 +358,11 @@ func (l *layers) datagram(off, depth int) error {
 	return nil
 }
 
-// trim ends the packet at the length in the UDP header; 0 is the length of the IP packet's
-// rest (RFC 2675 section 4, and adapters that fill it in).
+// trim ends the packet at the length in the UDP header; in captures 0 is the length of the IP
+// packet's rest (RFC 2675 section 4, and adapters that fill it in).
 func (l *layers) trim() error {
 	length := int(binary.BigEndian.Uint16(l.b[l.udp+4:]))
-	if length >= udpLen && l.shorten(l.udp+length) || length == 0 {
+	if length >= udpLen && l.shorten(l.udp+length) || length == 0 && l.look != 0 {
 		return nil
 	}
 	return fail(HeaderUDP, BadLength)
