@@ -28,9 +28,6 @@ var packageFiles = []string{
 // remain, since the package manager writes them for all packages.
 var changedFiles = []string{initCfg, generatedServices, "/etc/sonic/fast-reboot_order", "/etc/sonic/warm-reboot_order"}
 
-// autoRestart is a file that featured writes some time after an installation.
-const autoRestart = "/etc/systemd/system/sluice.service.d/auto_restart.conf"
-
 // packageLife installs, upgrades, downgrades and removes the package.
 func (m *machine) packageLife(ctx context.Context) error {
 	if err := m.removeModels(); err != nil {
@@ -88,7 +85,7 @@ func (m *machine) installed(ctx context.Context, before tree) error {
 		}
 		want = append(want, files[0]+"/sluice.py")
 	}
-	m.judge("install: writes exactly the files of a package", "", missing(want, after)+after.since(before, slices.Concat(want, changedFiles, []string{autoRestart})...))
+	m.judge("install: writes exactly the files of a package", "", missing(want, after)+after.since(before, slices.Concat(want, changedFiles)...))
 	for _, kind := range []string{"warm", "fast"} {
 		text, err := os.ReadFile("/etc/sonic/" + kind + "-reboot_order")
 		m.judge("install: sluiced ends before swss and syncd in a "+kind+" reboot", "sluice swss syncd <nil>", fmt.Sprint(string(text), " ", err))

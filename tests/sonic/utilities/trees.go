@@ -25,7 +25,8 @@ const generatedServices = "/etc/sonic/generated_services.conf"
 // A tree is the files of folders, each with a digest of its content.
 type tree map[string]string
 
-// snapshot reads the folders that the package manager writes to. Files that Python compiles are left out.
+// snapshot reads the folders that the package manager writes to. Files that Python compiles, and those
+// that featured writes for each feature in its own time, are left out.
 func snapshot() (tree, error) {
 	t := tree{}
 	for _, pattern := range written {
@@ -38,7 +39,7 @@ func snapshot() (tree, error) {
 				if errors.Is(err, fs.ErrNotExist) {
 					return nil
 				}
-				if err != nil || d.IsDir() || strings.Contains(path, "__pycache__") {
+				if err != nil || d.IsDir() || strings.Contains(path, "__pycache__") || d.Name() == "auto_restart.conf" {
 					return err
 				}
 				text, err := os.ReadFile(path)
