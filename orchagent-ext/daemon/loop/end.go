@@ -84,7 +84,7 @@ func (o *orch) takeOff(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		o.conf.Log.Info("taken off the switch", "objects", outcome.Removed)
+		o.conf.Log.Info("taken off the switch", "removed", outcome.Removed, "handed_over", outcome.HandedOver)
 	}
 	o.ledger.EndCopy()
 	return errors.Join(o.out.clear(ctx), o.warm.Forget(ctx))

@@ -29,6 +29,10 @@ var (
 	// ErrNoNextHop: the switch does not have the next hop of a redirection.
 	ErrNoNextHop = errors.New("the switch lacks the next hop")
 
+	// ErrHandedOver: another process has the removal, and has yet to carry it out. The driver watches it
+	// from then on.
+	ErrHandedOver = errors.New("another process has yet to remove the object")
+
 	// ErrGone: the object was removed.
 	ErrGone = errors.New("the object is gone")
 )
@@ -41,7 +45,7 @@ type Ledger interface {
 	Save(records []*Record, gone []ID) error
 }
 
-// Outcome is the result of a policy. Created, Removed and Set count the changes of one
+// Outcome is the result of a policy. Created, Removed, HandedOver and Set count the changes of one
 // [Engine.Reconcile].
 type Outcome struct {
 	Choices           // by which method each need is met
@@ -51,8 +55,10 @@ type Outcome struct {
 	Sampling uint32   // one of so many packets is sampled for export; 0: none is
 	Left     []string // objects on the switch that may be of Sluice, or of another owner
 	Created  int
-	Removed  int
-	Set      int // changed in place
+	Removed  int // off the switch
+
+	HandedOver int // removals that another process has yet to carry out ([ErrHandedOver])
+	Set        int // changed in place
 }
 
 // Engine brings policies to the switch. It is for one goroutine.
@@ -363,12 +369,16 @@ func (e *Engine) create(o *Object) error {
 // remove removes an object and its record; one that is gone already is a success.
 func (e *Engine) remove(key string) error {
 	r := e.objects[key]
-	if err := e.driver.Remove(r); err != nil && !errors.Is(err, ErrGone) {
+	switch err := e.driver.Remove(r); {
+	case errors.Is(err, ErrHandedOver):
+		e.outcome.HandedOver++
+	case err == nil || errors.Is(err, ErrGone):
+		e.outcome.Removed++
+	default:
 		return fmt.Errorf("remove %s %s: %w", r.Type, key, err)
 	}
 	delete(e.objects, key)
 	e.forget(r.ID)
-	e.outcome.Removed++
 	return e.saveSome()
 }
 
