@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,8 +18,8 @@ import (
 )
 
 // guestScenarios are those that run in a guest unless others are named: their samples come by the kernel's own psample, and
-// the last two need modules that many kernels lack.
-const guestScenarios = "start,place,place6,vrf,channel"
+// the last one needs a module that many kernels lack.
+const guestScenarios = "start,place,place6,vrf"
 
 // guestModules of Debian's kernel are used by SONiC's programs and by the network around them.
 var guestModules = []string{
@@ -101,11 +102,11 @@ func inGuest(ctx context.Context, sonic, out, names string) (err error) {
 	if g.Lost() {
 		return failed
 	}
-	return errors.Join(failed, joinReport(filepath.Join(out, "report.json"), filepath.Join(filepath.Dir(out), "report.json")))
+	return errors.Join(failed, joinReport(filepath.Join(out, "report.json"), filepath.Join(filepath.Dir(out), "report.json"), strings.Split(names, ",")))
 }
 
-// joinReport adds the checks of a guest's report to another one, in place of those of an earlier guest.
-func joinReport(from, to string) error {
+// joinReport adds the checks of a guest's report of some scenarios to another one, in place of those of an earlier guest.
+func joinReport(from, to string, names []string) error {
 	var guests, all report
 	if err := errors.Join(readReport(from, &guests), readReport(to, &all)); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -115,7 +116,7 @@ func joinReport(from, to string) error {
 	if guests.Release != all.Release {
 		return fmt.Errorf("%s is of release %s, and %s of %s", from, guests.Release, to, all.Release)
 	}
-	all.join(&guests)
+	all.join(&guests, names)
 	return all.write(to)
 }
 
@@ -133,19 +134,20 @@ func readReport(file string, r *report) error {
 // guestCheck begins the names of a guest's checks in the report of all.
 const guestCheck = "guest, "
 
-// join adds the checks of a guest.
-func (r *report) join(g *report) {
-	kept := r.Checks[:0:0]
-	for _, c := range r.Checks {
-		if !strings.HasPrefix(c.Name, guestCheck) {
-			kept = append(kept, c)
-		}
-	}
+// join adds the checks of a guest that ran some scenarios.
+func (r *report) join(g *report, names []string) {
+	r.Checks = slices.DeleteFunc(r.Checks, func(c check) bool { return strings.HasPrefix(c.Name, guestCheck) })
+	r.NotRun = slices.DeleteFunc(r.NotRun, func(why string) bool {
+		name, _, _ := strings.Cut(why, ":")
+		return slices.Contains(names, name)
+	})
 	for _, c := range g.Checks {
 		c.Name = guestCheck + "Linux " + g.Kernel + ": " + c.Name
-		kept = append(kept, c)
+		r.Checks = append(r.Checks, c)
 	}
-	r.Checks = kept
+	for _, why := range g.NotRun {
+		r.NotRun = append(r.NotRun, guestCheck+"Linux "+g.Kernel+": "+why)
+	}
 	for _, p := range g.Programs {
 		r.ran(p)
 	}

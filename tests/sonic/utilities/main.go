@@ -31,6 +31,10 @@ func main() {
 	if filepath.Base(os.Args[0]) == "systemctl" {
 		os.Exit(systemctl(os.Args[1:]))
 	}
+	if filepath.Base(os.Args[0]) == runtimeName {
+		fmt.Fprintln(os.Stderr, runtime(os.Args[1:])) // it returns an error alone
+		os.Exit(1)
+	}
 	var r request
 	flag.StringVar(&r.sonic, "sonic", "", "`folder` with SONiC's programs in their places")
 	flag.StringVar(&r.repo, "repo", ".", "`folder` of this tree")
