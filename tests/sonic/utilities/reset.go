@@ -54,7 +54,7 @@ func (m *machine) reset(ctx context.Context) error {
 		return err
 	}
 	// Commands where the container is down run the image that is installed, whatever its name is.
-	m.has("registry: commands run while the container is down", "SLUICE", m.run(ctx, "show", "sluice", "config").output)
+	m.has("registry: commands run while the container is down", "In force", m.run(ctx, "show", "sluice", "config").output)
 	m.runs(ctx, "reset: back to the default version", manager, "reset", "-y", "sluice")
 	m.listed(ctx, "reset: the list has it", version+" Installed")
 	m.judge("reset: the models are this tree's", "", m.modelsDiffer())
