@@ -69,7 +69,7 @@ static pthread_t thread;
 static int wake = -1;
 static atomic_bool ending;
 static bool running;
-static bool lost; /* packets got lost in a hold queue: slots have octets there that never leave */
+static bool lost;      /* packets got lost in a hold queue: slots have octets there that never leave */
 static uint64_t *beat; /* read by the programs; written by this thread alone */
 
 /*

@@ -150,11 +150,11 @@ _Static_assert(sizeof(struct softsai_hold) == 128, "holds do not share cache lin
 /* Counters that the next process reads. */
 struct softsai_counts {
 	__u64 events, events_lost;
-	__u64 unmonitored;     /* packets without a slot */
-	__u64 hold_queue_in;   /* packets */
-	__u64 hold_queue_out;  /* packets; written by the thread of holds */
-	__u64 hold_queue_full; /* packets */
-	__u64 hold_queue_lost; /* packets; written by the library */
+	__u64 unmonitored;	/* packets without a slot */
+	__u64 hold_queue_in;	/* packets */
+	__u64 hold_queue_out;	/* packets; written by the thread of holds */
+	__u64 hold_queue_full;	/* packets */
+	__u64 hold_queue_lost;	/* packets; written by the library */
 	__u64 hold_queue_stale; /* packets that waited while the thread of holds was frozen */
 };
 
