@@ -4,7 +4,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -12,11 +11,7 @@ import (
 	"github.com/openconfig/ygot/ygot"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
-	"sluice/orchagent-ext/daemon/roundtrips"
 	"sluice/orchagent-ext/daemon/task"
-	"sluice/orchagent-ext/db/config"
-	"sluice/orchagent-ext/flows/rtt"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/sampled"
 	"sluice/orchagent-ext/hold/watch"
@@ -47,16 +42,6 @@ type Environment struct {
 	Log    *slog.Logger
 }
 
-// Settings are what flow control works by: a configuration, and the methods that the engine
-// has chosen. Choices is nil before the switch was probed.
-type Settings struct {
-	Snapshot *config.Snapshot
-	Choices  engine.Choices
-	Hosts    []rtt.Host // round-trip times that packets show, in ns since 1970
-	Now      time.Time
-	Sampling uint32 // packets that a sample represents, or 0
-}
-
 // Control is flow control of a switch, which runs while notifications are configured. The
 // zero value does nothing. It is for one goroutine, but for Learn.
 type Control struct {
@@ -67,22 +52,18 @@ type Control struct {
 	learner atomic.Pointer[flowcontrol.Task]
 	watcher atomic.Pointer[watch.Flows] // receives samples; nil: flows are not estimated
 	earlier totals                      // of the tasks that ended
-	trips   roundtrips.Times
+	trips   roundTrips
 }
 
-// Reconcile brings flow control to its settings, and to the neighbors and queues of now. Err
-// returns why it is not as configured.
-func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, env *Environment) {
+// Reconcile brings flow control to its settings, and to the neighbors and queues of now.
+func (c *Control) Reconcile(ctx context.Context, g task.Group, to *Settings, in Inputs, env *Environment) {
+	want := wanted{to, in}
 	var report *flowcontrol.Report
 	if c.running != nil {
 		report = c.running.report
 	}
-	var advised *flowcontrol.Advice
-	if policy.Advises(want.Snapshot) {
-		advised = advice(want.Snapshot)
-	}
-	c.trips.Update(advised, want.Hosts, report, want.Now)
-	if c.err = nil; !policy.Controls(want.Snapshot) {
+	c.trips.update(want.Task.Advice, want.Hosts, report, want.Now)
+	if c.err = nil; !want.On() {
 		c.Stop()
 		return
 	}
@@ -101,37 +82,7 @@ func (c *Control) Reconcile(ctx context.Context, g task.Group, want Settings, en
 	c.partial = want.partial()
 	c.learner.Store(c.running.Task)
 	c.watcher.Store(c.running.estimates)
-	c.err = c.running.configure(want, env.Ports, c.trips.InUse)
-}
-
-// partial returns which part of the settings the switch cannot do; "": it does all. A
-// configuration that leaves queues alone is complete where none is watched.
-func (s Settings) partial() string {
-	switch {
-	case s.Choices.Method(engine.NeedHold) == engine.None:
-		return "neighbors are asked for holds, and no flow is held here: " + s.Choices[engine.NeedHold].Reason
-	case !s.watches() && needsThreshold(configOf(s.Snapshot)):
-		return "flows are held at their senders, and nothing is sent about queues: " + s.Choices[engine.NeedThreshold].Reason
-	}
-	return ""
-}
-
-// watches reports whether the switch watches single flows.
-func (s Settings) watches() bool { return s.Choices.Method(engine.NeedThreshold) != engine.None }
-
-// unable returns why the switch neither watches single flows nor holds those that are to be
-// held; nil: it does.
-func (s Settings) unable() error {
-	if s.Choices == nil {
-		return errors.New("the switch has not been asked yet what it can do")
-	}
-	if s.watches() {
-		return nil
-	}
-	if c := s.config(); s.Choices.Method(engine.NeedHold) == engine.Source && (c.Obey || c.Ingress != nil) {
-		return nil
-	}
-	return errors.New(s.Choices[engine.NeedThreshold].Reason)
+	c.err = c.running.configure(want, env.Ports, c.trips.inUse)
 }
 
 // Stop ends flow control: holds are released, requests to neighbors are canceled, and the
@@ -194,4 +145,4 @@ func (c *Control) Learn(p packetio.Pair) {
 }
 
 // HostRows returns the rows of SLUICE_HOST.
-func (c *Control) HostRows() []ygot.GoStruct { return c.trips.Rows() }
+func (c *Control) HostRows() []ygot.GoStruct { return c.trips.rows() }

@@ -9,10 +9,8 @@ import (
 	"github.com/openconfig/ygot/ygot"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/switch/engine"
@@ -22,8 +20,8 @@ import (
 )
 
 // Describe adds the state of notifications, and warnings about them, to a report.
-func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.Snapshot) {
-	if !policy.Controls(s) {
+func (c *Control) Describe(report *status.Report, e *status.Encoder, s *Settings) {
+	if !s.On() {
 		return
 	}
 	r, state, reason := c.running, telemetry.Active, ""
@@ -37,7 +35,7 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.S
 			state = telemetry.Failed
 		}
 	}
-	for leaf, on := range map[string]bool{"pfcm": policy.SendsPFCM(s), "ppfc": policy.UsesPPFC(s), "rate_advice": policy.Advises(s)} {
+	for leaf, on := range map[string]bool{"pfcm": s.PFCM, "ppfc": s.PPFC, "rate_advice": s.Advice} {
 		if on {
 			e.Fill(&report.Row, leaf, state)
 		}
@@ -49,10 +47,10 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.S
 		return
 	}
 	known, _ := r.neighbors.Ports()
-	report.Warn(warnings(s, r.config, known)...)
-	report.Warn(r.Realtime(), c.partial, c.trips.Warning(s))
-	if c.trips.InUse > 0 {
-		report.Row.RttUs = telemetry.Small(int(c.trips.InUse.Microseconds()))
+	report.Warn(s.warnings(r.config, known)...)
+	report.Warn(r.Realtime(), c.partial, c.trips.warning())
+	if c.trips.inUse > 0 {
+		report.Row.RttUs = telemetry.Small(int(c.trips.inUse.Microseconds()))
 	}
 	report.Warn(r.late...)
 	if why := c.Unproven(); why != "" {

@@ -14,9 +14,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/task"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/neighbors"
 	"sluice/orchagent-ext/hold/watch"
@@ -126,9 +124,8 @@ func (r *running) close() (err error) {
 // configure gives the task the configuration, the neighbors and queues of now, and the round-trip
 // time to senders; 0: it is not known. The first configuration comes with neighbors: before these
 // were read the task stays idle. Those of ports that come later follow by [Control.Changed].
-func (r *running) configure(want Settings, sw Ports, trip time.Duration) error {
-	s := want.Snapshot
-	r.neighbors.SetPorts(watched(s))
+func (r *running) configure(want wanted, sw Ports, trip time.Duration) error {
+	r.neighbors.SetPorts(want.watched())
 	known, current := r.neighbors.Ports()
 	if !current && r.config == nil {
 		return nil
@@ -137,21 +134,21 @@ func (r *running) configure(want Settings, sw Ports, trip time.Duration) error {
 	if c.Advice != nil {
 		c.Advice.Pace.RTT = trip
 	}
-	c.Ports = portsOf(s, known, sw.PortID)
+	c.Ports = want.ports(known, sw.PortID)
 	number(c.Ports)
-	queues, err := queuesOf(s, sw, c.Sends() && want.watches())
+	queues, err := want.queues(sw, c.Sends() && want.watches())
 	c.Queues = queues
 	r.late = nil
 	if want.estimates() {
 		r.late = want.limit(c, queues)
-		ports, unknown := classesOf(s, sw)
+		ports, unknown := classesOf(want.Ports, sw)
 		err = errors.Join(err, unknown)
 		r.estimates.Configure(want.watchConfig(queues, ports))
 	} else if r.estimates != nil {
 		r.estimates.Configure(nil)
 	}
 	names := naming{sai.FlowKeyLabel, c.Seed, true}
-	if s.Global.Classification == config.Classify5Tuple {
+	if want.FiveTuple {
 		names.key = sai.FlowKeyFiveTuple
 	}
 	if r.names != names {
@@ -159,7 +156,7 @@ func (r *running) configure(want Settings, sw Ports, trip time.Duration) error {
 			return err
 		}
 		if !r.names.set {
-			r.assumeStale(s, sw)
+			r.assumeStale(want.Ports, sw)
 		}
 		r.names = names
 	}
@@ -189,11 +186,11 @@ func number(ports []flowcontrol.Port) {
 }
 
 // assumeStale notes that an earlier process may have left marks on any queue.
-func (r *running) assumeStale(s *config.Snapshot, sw Ports) {
-	for _, p := range policy.Ports(s) {
-		ids, err := sw.QueueIDs(p.Name)
+func (r *running) assumeStale(ports []string, sw Ports) {
+	for _, name := range ports {
+		ids, err := sw.QueueIDs(name)
 		if err != nil {
-			continue // queuesOf returns this error for ports that need queues
+			continue // Settings.queues returns this error for ports that need queues
 		}
 		for _, id := range ids {
 			// no threshold has these

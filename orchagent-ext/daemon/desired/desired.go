@@ -12,6 +12,7 @@ import (
 	"github.com/openconfig/ygot/ygot"
 
 	"sluice/orchagent-ext/daemon/memory"
+	"sluice/orchagent-ext/daemon/settings"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
@@ -46,6 +47,8 @@ type State struct {
 	snapshot   *config.Snapshot // nil: Unread
 	latest     *config.Snapshot // of the rows as they are
 	whole      *config.Snapshot // the last one that was complete; nil before the first
+	settings   *settings.Settings
+	settled    *config.Snapshot // that they are of
 	phase      Phase
 	sonic      bool      // SONiC has loaded CONFIG_DB
 	held       bool      // it empties CONFIG_DB: the snapshot is the last complete one
@@ -75,8 +78,13 @@ func (s *State) Remove() error { return s.inForce.Remove() }
 // Warning returns why the rows in force are not kept; "": they are.
 func (s *State) Warning() string { return s.inForce.Warning() }
 
-// Snapshot returns the configuration in force; nil: Unread.
-func (s *State) Snapshot() *config.Snapshot { return s.snapshot }
+// Settings returns those of the configuration in force; nil: Unread.
+func (s *State) Settings() *settings.Settings {
+	if s.settled != s.snapshot {
+		s.settings, s.settled = settings.Of(s.snapshot), s.snapshot
+	}
+	return s.settings
+}
 
 // Phase returns the phase that CONFIG_DB is in.
 func (s *State) Phase() Phase { return s.phase }

@@ -113,8 +113,8 @@ func TestPortsLostWhileRowsComeBack(t *testing.T) {
 				}
 				return
 			}
-			if s.Snapshot().FlowLabel.AdminState != config.Enabled || len(s.Snapshot().SwitchPorts) != 1 {
-				t.Errorf("in force is %+v", s.Snapshot())
+			if s.snapshot.FlowLabel.AdminState != config.Enabled || len(s.snapshot.SwitchPorts) != 1 {
+				t.Errorf("in force is %+v", s.snapshot)
 			}
 		})
 	}

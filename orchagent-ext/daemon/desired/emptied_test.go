@@ -58,7 +58,7 @@ func (e *emptied) labels() bool {
 	}
 	e.Settle()
 	e.GiveUp(e.t.Context())
-	return e.Snapshot().FlowLabel.AdminState == config.Enabled
+	return e.snapshot.FlowLabel.AdminState == config.Enabled
 }
 
 // TestEmptiedConfigurationIsInForceUntilItIsLoadedAgain, for five minutes at most. The order in which rows go
@@ -110,7 +110,7 @@ func TestOperatorDisablesWhileTheConfigurationIsEmptied(t *testing.T) {
 		}
 		e.Settle()
 		e.GiveUp(t.Context())
-		if e.Snapshot().Global.AdminState != config.Disabled {
+		if e.snapshot.Global.AdminState != config.Disabled {
 			t.Errorf("with ports %v: disabled is not in force", ports)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/daemon/memory"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
@@ -44,7 +43,7 @@ func (o *orch) end(writing context.Context) error {
 // feature was disabled, which SONiC writes before it stops the container, and where objects
 // are to end with the process.
 func (o *orch) comesBack(ctx context.Context) bool {
-	if o.snapshot() != nil && !policy.Outlives(o.snapshot()) {
+	if o.settings() != nil && !o.settings().Outlives {
 		return false
 	}
 	ctx, stop := context.WithTimeout(ctx, featureTime)

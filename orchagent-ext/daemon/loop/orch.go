@@ -17,14 +17,15 @@ import (
 	"sluice/orchagent-ext/daemon/memory"
 	"sluice/orchagent-ext/daemon/packetpath"
 	"sluice/orchagent-ext/daemon/placement"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/routes"
+	"sluice/orchagent-ext/daemon/settings"
 	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/daemon/streamids"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/host/clock"
+	"sluice/orchagent-ext/host/etcd"
 	"sluice/orchagent-ext/host/files"
 	"sluice/orchagent-ext/switch/engine"
 )
@@ -35,9 +36,8 @@ type Config struct {
 	Databases *sonicdb.Databases
 	Version   string
 
-	// Open opens the switch by a driver. It is called again after it failed. Where cold is
-	// true the ledger is empty, and objects of an earlier process are to be wiped.
-	Open func(driver policy.Driver, s *config.Snapshot, cold bool) (*Switch, error)
+	// Open opens the switch. It is called again after it failed.
+	Open func(Opening) (*Switch, error)
 
 	// StateFile is where the rows in force are kept for the next start; "": nowhere.
 	StateFile string
@@ -55,6 +55,14 @@ type Config struct {
 	// Both must be set. Now is time.Now, but for tests.
 	Log *slog.Logger
 	Now func() time.Time
+}
+
+// Opening is how a switch is to be opened.
+type Opening struct {
+	Driver settings.Driver
+	Ports  []engine.Port // rows of PORT
+	CPU    engine.CPU    // packets that it gives to the CPU at most
+	Cold   bool          // the ledger is empty: objects of an earlier process are to be wiped
 }
 
 // Times of the loop.
@@ -181,8 +189,8 @@ type orch struct {
 	faults *task.Faults
 }
 
-// snapshot returns the configuration in force; nil before CONFIG_DB was read.
-func (o *orch) snapshot() *config.Snapshot { return o.desired.Snapshot() }
+// settings returns those in force; nil before CONFIG_DB was read.
+func (o *orch) settings() *settings.Settings { return o.desired.Settings() }
 
 // loop decides and acts until ctx is done.
 func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan sonicdb.Batch) error {
@@ -243,7 +251,7 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 
 // act brings the switch to the configuration, and returns when to do so again.
 func (o *orch) act(ctx, writing context.Context, g task.Group) time.Duration {
-	if o.snapshot() == nil {
+	if o.settings() == nil {
 		return time.Hour // a change comes first
 	}
 	if o.desired.Loading(ctx) {
@@ -284,7 +292,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	if err := o.warm.Begin(writing); err != nil {
 		return err
 	}
-	if want := policy.DriverOf(o.snapshot()); o.sw != nil && o.sw.driver != want {
+	if want := o.settings().Driver; o.sw != nil && o.sw.driver != want {
 		from := o.sw.driver
 		if err := o.leave(); err != nil {
 			return fmt.Errorf("change the driver from %s to %s: %w", from, want, err)
@@ -302,11 +310,12 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	if err := o.setPorts(writing); err != nil {
 		return err
 	}
-	o.statistics.Reconcile(o.sw.Counters(), statistics.PortsOf(o.snapshot()))
-	p := policy.Of(o.snapshot())
+	want := o.settings()
+	o.statistics.Reconcile(o.sw.Counters(), want.Statistics)
+	p := want.Policy
 	o.sw.pace = o.sw.control.Pace()
 	p.Depths.Interval = o.sw.pace
-	o.placement.Prohibit(o.snapshot())
+	o.placement.Prohibit(&want.Placement)
 	outcome, err := o.sw.engine.Reconcile(p)
 	for _, n := range engine.Needs() {
 		if is, was := outcome.Choices[n], o.sw.outcome.Choices[n]; is.Method != was.Method || is.Reason != was.Reason {
@@ -321,7 +330,9 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	}
 	o.sw.outcome = outcome
 	if p.Export != nil {
-		p.Export.Rate = outcome.Sampling
+		export := *p.Export
+		export.Rate = outcome.Sampling
+		p.Export = &export
 	}
 	o.entries.SetMethod(&outcome)
 	if err != nil {
@@ -332,7 +343,8 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	}
 	o.place(ctx, g)
 	o.sw.Expect(p, o.sw.outcome.Choices)
-	o.path.Reconcile(ctx, g, packetpath.SettingsOf(o.snapshot(), p, o.sw.outcome.Choices, o.sw.cpu), &packetpath.Environment{
+	in := packetpath.Inputs{Policy: p, Choices: o.sw.outcome.Choices, Opened: o.sw.cpu}
+	o.path.Reconcile(ctx, g, &want.Path, in, &packetpath.Environment{
 		Source: o.sw, Learned: o.sw.control.Learn, Watched: o.sw.control.Sample, Read: o.conf.Files.Read, Log: o.conf.Log, Now: o.conf.Now,
 	})
 	o.placement.Feed(o.path.Samples())
@@ -357,12 +369,12 @@ func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) er
 
 // control brings flow control to the configuration, and to the neighbors and queues of now.
 func (o *orch) control(ctx context.Context, g task.Group) {
-	if o.sw == nil || o.snapshot() == nil {
+	if o.sw == nil || o.settings() == nil {
 		return
 	}
 	env := control.Environment{Library: o.sw.Library, Ports: o.sw.Ports, Depths: o.sw.Depths, Log: o.conf.Log}
-	sampling := cmp.Or(o.sw.SampleRate(), o.sw.outcome.Sampling)
-	o.sw.control.Reconcile(ctx, g, control.Settings{Snapshot: o.snapshot(), Choices: o.sw.outcome.Choices, Sampling: sampling, Hosts: o.path.RoundTrips().Hosts, Now: o.conf.Now()}, &env)
+	in := control.Inputs{Choices: o.sw.outcome.Choices, Sampling: cmp.Or(o.sw.SampleRate(), o.sw.outcome.Sampling), Hosts: o.path.RoundTrips().Hosts, Now: o.conf.Now()}
+	o.sw.control.Reconcile(ctx, g, &o.settings().Control, in, &env)
 }
 
 // neighborsChanged brings flow control to the neighbors of now. The first ones make it active.
@@ -377,10 +389,10 @@ func (o *orch) neighborsChanged(ctx, writing context.Context, g task.Group) {
 // IDs of an earlier process are unknown.
 func (o *orch) giveStreamIDs(ctx context.Context, g task.Group) {
 	if o.sw != nil {
-		o.streams.Reconcile(ctx, g, streamids.SettingsOf(o.snapshot()), o.etcdAccess(), o.conf.Log)
+		o.streams.Reconcile(ctx, g, o.settings().Streams, o.etcdAccess(), o.conf.Log)
 	}
 }
 
-func (o *orch) etcdAccess() *policy.EtcdAccess {
-	return &policy.EtcdAccess{Read: o.conf.Files.Read, ReadPassword: o.conf.Files.ReadPassword, Plaintext: o.conf.EtcdPlaintext}
+func (o *orch) etcdAccess() *etcd.Access {
+	return &etcd.Access{Read: o.conf.Files.Read, ReadPassword: o.conf.Files.ReadPassword, Plaintext: o.conf.EtcdPlaintext}
 }

@@ -15,9 +15,7 @@ import (
 	"sluice/tests/redistest"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/statistics"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/switch/engine"
@@ -55,7 +53,7 @@ func (s *script) call(name string) error {
 	return errors.New(none.Algorithm.String()) // panics
 }
 
-func (s *script) Open(policy.Driver, *config.Snapshot, bool) (*Switch, error) {
+func (s *script) Open(Opening) (*Switch, error) {
 	if err := s.call("Open"); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/desired"
 	"sluice/orchagent-ext/daemon/entries"
-	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/settings"
 	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/hold/flowcontrol"
@@ -106,18 +106,18 @@ type Hardware interface {
 var ErrPorts = errors.New("the ports are others than the switch was opened with")
 
 // made is the driver by which a recorded object was created.
-func made(r *engine.Record) policy.Driver {
+func made(r *engine.Record) settings.Driver {
 	if orchagent.Owns(r) {
-		return policy.Orchagent
+		return settings.Orchagent
 	}
-	return policy.SAI
+	return settings.SAI
 }
 
 // opened is a switch that is open, with all that belongs to it: it comes and goes
 // as a whole, so that nothing of one switch is taken for another's.
 type opened struct {
 	*Switch
-	driver  policy.Driver
+	driver  settings.Driver
 	cpu     engine.CPU // what the switch was to give to the CPU at most when it was opened
 	engine  *engine.Engine
 	outcome engine.Outcome // of the last Reconcile
@@ -141,12 +141,12 @@ func (o *orch) stop() {
 // openSwitch opens the switch, and takes over the objects of an earlier process. Those by
 // another driver are removed before.
 func (o *orch) openSwitch(writing context.Context) error {
-	want := policy.DriverOf(o.snapshot())
+	want := o.settings().Driver
 	all, err := o.ledger.Left(writing)
 	if err != nil {
 		return err
 	}
-	left := map[policy.Driver][]*engine.Record{}
+	left := map[settings.Driver][]*engine.Record{}
 	for _, r := range all.Records {
 		left[made(r)] = append(left[made(r)], r)
 	}
@@ -174,8 +174,8 @@ func (o *orch) openSwitch(writing context.Context) error {
 
 // openBy opens the switch by a driver, with an engine that knows its objects: left are
 // the records of those that an earlier process created.
-func (o *orch) openBy(writing context.Context, d policy.Driver, left []*engine.Record) (done *opened, err error) {
-	sw, err := o.conf.Open(d, o.snapshot(), len(left) == 0)
+func (o *orch) openBy(writing context.Context, d settings.Driver, left []*engine.Record) (done *opened, err error) {
+	sw, err := o.conf.Open(Opening{Driver: d, Ports: o.settings().Ports, CPU: o.settings().Policy.CPU, Cold: len(left) == 0})
 	if err != nil {
 		return nil, err
 	}
@@ -184,18 +184,18 @@ func (o *orch) openBy(writing context.Context, d policy.Driver, left []*engine.R
 			err = errors.Join(err, sw.Close())
 		}
 	}()
-	if _, err := sw.SetPorts(policy.Ports(o.snapshot())); err != nil {
+	if _, err := sw.SetPorts(o.settings().Ports); err != nil {
 		return nil, err
 	}
 	engine, err := engine.NewEngine(sw.Driver, o.ledger.Of(writing, left), o.conf.Log)
 	if err != nil {
 		return nil, err
 	}
-	return &opened{Switch: sw, driver: d, cpu: policy.Of(o.snapshot()).CPU, engine: engine}, nil
+	return &opened{Switch: sw, driver: d, cpu: o.settings().Policy.CPU, engine: engine}, nil
 }
 
 // clear removes the objects of a driver that is no longer wanted.
-func (o *orch) clear(writing context.Context, d policy.Driver, left []*engine.Record) (err error) {
+func (o *orch) clear(writing context.Context, d settings.Driver, left []*engine.Record) (err error) {
 	sw, err := o.openBy(writing, d, left)
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func (o *orch) leave() error {
 
 // setPorts gives the switch the ports that there are.
 func (o *orch) setPorts(writing context.Context) error {
-	reloaded, err := o.sw.SetPorts(policy.Ports(o.snapshot()))
+	reloaded, err := o.sw.SetPorts(o.settings().Ports)
 	switch {
 	case errors.Is(err, ErrPorts):
 		return o.reopen(writing, err)

@@ -10,10 +10,8 @@ import (
 	"github.com/openconfig/ygot/ygot"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/switch/engine"
 )
@@ -34,41 +32,47 @@ type Environment struct {
 // goroutine.
 type Path struct {
 	reader    task.Child[readerSettings, *reader]
-	exporter  task.Child[exporterSettings, *exporter]
+	exporter  task.Child[Exporter, *exporter]
 	exportErr error // why the exporter is off although one is configured
 }
 
 // Settings are the settings of a path. With the zero value reader and exporter are off.
 type Settings struct {
-	reader   readerSettings
-	exporter exporterSettings
+	Learns  bool    // flows and their source queue pairs are learned
+	Library bool    // the switch is behind a SAI library
+	Export  *Export // nil: no flow is exported
 }
 
-// SettingsOf returns those of a configuration, with the policy and the methods in force.
-// opened is how many packets the switch was to give to the CPU when it was opened.
-func SettingsOf(s *config.Snapshot, p engine.Policy, c engine.Choices, opened engine.CPU) (w Settings) {
-	if c.Method(engine.NeedExport) == engine.None {
-		p.Export = nil // lost samples would make records lack flows at random
+// Inputs are what a path goes by beside its settings.
+type Inputs struct {
+	Policy  engine.Policy  // in force, with the rate of samples that the switch has
+	Choices engine.Choices // methods in force
+	Opened  engine.CPU     // how many packets the switch was to give to the CPU when it was opened
+}
+
+// exporter returns the settings of the exporter.
+func (s *Settings) exporter(in Inputs) Exporter {
+	if s.Export == nil || in.Policy.Export == nil || in.Choices.Method(engine.NeedExport) == engine.None {
+		return Exporter{}
 	}
-	if p.Export != nil && policy.Exports(s) {
-		w.exporter = exporterSettingsOf(s, p.Export.Rate)
-	}
-	w.reader = readerSettingsOf(s, p, c, opened)
-	return w
+	e := s.Export.Exporter
+	e.rate = in.Policy.Export.Rate
+	return e
 }
 
 // Reconcile brings the path to its settings. The reader ends before the exporter that it
 // fills.
-func (p *Path) Reconcile(ctx context.Context, g task.Group, want Settings, env *Environment) {
-	if !p.exporter.Has(want.exporter) {
+func (p *Path) Reconcile(ctx context.Context, g task.Group, want *Settings, in Inputs, env *Environment) {
+	export, read := want.exporter(in), want.reader(in)
+	if !p.exporter.Has(export) {
 		p.StopReading()
 	}
-	p.exportErr = p.exporter.Reconcile(ctx, g, want.exporter, func() (*exporter, error) { return newExporter(&want.exporter, env) })
+	p.exportErr = p.exporter.Reconcile(ctx, g, export, func() (*exporter, error) { return newExporter(&export, env) })
 	if !p.exporter.Runs() {
-		want.reader = want.reader.withoutExport()
+		read = read.withoutExport()
 	}
-	_ = p.reader.Reconcile(ctx, g, want.reader, func() (*reader, error) {
-		return newReader(&want.reader, p.exporter.Task(), env), nil
+	_ = p.reader.Reconcile(ctx, g, read, func() (*reader, error) {
+		return newReader(&read, p.exporter.Task(), env), nil
 	})
 }
 

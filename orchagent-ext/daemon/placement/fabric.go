@@ -9,10 +9,8 @@ import (
 	"log/slog"
 	"slices"
 
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/host/etcd"
 	"sluice/orchagent-ext/spread/placer"
@@ -43,18 +41,11 @@ func (s *sharing) Run(ctx context.Context) error {
 	return s.Share.Run(ctx)
 }
 
-// sharingSettings are those of sharing, but for the endpoints. The zero value is scope local.
-type sharingSettings struct {
-	leaf string
-	etcd etcd.Config
-}
-
 // Share begins to share the loads of this leaf, or ends that, as configured. It may be called
 // without a switch.
-func (p *Placement) Share(ctx context.Context, g task.Group, s *config.Snapshot, access *policy.EtcdAccess, log *slog.Logger) {
-	var want sharingSettings
-	if p.labels != nil && s.Placement.Scope == config.PlacementFabric {
-		want = sharingSettings{policy.LeafName(s), policy.Etcd(s.Global)}
+func (p *Placement) Share(ctx context.Context, g task.Group, want Fabric, access *etcd.Access, log *slog.Logger) {
+	if p.labels == nil {
+		want = Fabric{}
 	}
 	if p.sharing.Has(want) {
 		return
@@ -64,9 +55,9 @@ func (p *Placement) Share(ctx context.Context, g task.Group, s *config.Snapshot,
 }
 
 // newSharing returns sharing that begins with Run. Where etcd cannot be used its err is set.
-func newSharing(s sharingSettings, access *policy.EtcdAccess, log *slog.Logger) *sharing {
+func newSharing(s Fabric, access *etcd.Access, log *slog.Logger) *sharing {
 	board, err := etcd.NewBoard(etcd.BoardConfig{
-		Config: access.Apply(s.etcd), Name: boardName, Node: s.leaf,
+		Config: access.Apply(s.Etcd), Name: boardName, Node: s.Leaf,
 		MostRows: plan.MaxLeaves, MostOctets: plan.MaxRowOctets, MostTotal: mostShared, Log: log,
 	})
 	if err != nil {
@@ -109,7 +100,7 @@ func (p *Placement) describeScope(s *status.Report, groups []placer.Report) *tel
 		known = is.State()
 	}
 	row := &telemetry.PlacementFabric{
-		Leaf: telemetry.Text(p.sharing.Settings().leaf), Planner: telemetry.Text(text.Printable(known.Planner)),
+		Leaf: telemetry.Text(p.sharing.Settings().Leaf), Planner: telemetry.Text(text.Printable(known.Planner)),
 		Leaves: telemetry.Small(known.Leaves), RowsRejected: telemetry.Small(len(known.Aside)),
 	}
 	if known.Plan != 0 {

@@ -9,30 +9,54 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/redirects"
 	"sluice/orchagent-ext/daemon/task"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/host/etcd"
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
 )
 
-// Settings of placement.
+// Settings of placement. With the zero value it is off.
 type Settings struct {
-	Snapshot *config.Snapshot
-	Outcome  *engine.Outcome // of the last reconciliation of the engine
-	Kernel   bool            // the switch is the Linux kernel
+	On       bool
+	Redirect redirects.Settings // where the switch has that method
+	Labels   placer.Config      // where it has another; without Kernel, Computed and Seed
+	Learned  bool               // the model of the hash is learned even where the switch is the kernel
+	Linux    bool               // the model is the kernel's even where the switch is another
+	Seed     uint32             // of the hash; 0: it stays as it is
+	Links    map[string]Link    // ports and PortChannels, by name
+	Fabric   Fabric
 }
 
-// ChoosesLabels reports whether flows are placed by labels.
-func (s *Settings) ChoosesLabels() bool {
-	m := s.Outcome.Method(engine.NeedPlacement)
-	return m != engine.None && m != engine.Redirect && policy.Places(s.Snapshot)
+// Link is a port or PortChannel.
+type Link struct {
+	Ports []string // of the switch: itself, or its members
+	Spine string   // the neighbor at its other end; "": unknown
 }
+
+// Fabric has the settings of scope fabric. The zero value is scope local.
+type Fabric struct {
+	Leaf string      // name of this switch among the leaves
+	Etcd etcd.Config // but for [etcd.Access]
+}
+
+// Inputs are what placement goes by beside its settings.
+type Inputs struct {
+	Outcome *engine.Outcome // of the last reconciliation of the switch
+	Kernel  bool            // the switch is the Linux kernel
+}
+
+// ChoosesLabels reports whether flows are placed by labels, where the switch has a method for placement.
+func (s *Settings) ChoosesLabels(method engine.Method) bool {
+	return s.On && method != engine.None && method != engine.Redirect
+}
+
+// method returns that of the switch.
+func (in Inputs) method() engine.Method { return in.Outcome.Method(engine.NeedPlacement) }
 
 // Environment is the open switch, and the databases beside it.
 type Environment struct {
@@ -60,16 +84,19 @@ type Placement struct {
 	labels    *labels // nil: labels are those of the hash
 	redirects redirects.Redirects
 	order     task.Child[bool, *programmed]
-	sharing   task.Child[sharingSettings, *sharing]
+	sharing   task.Child[Fabric, *sharing]
 	env       *Environment // of the switch that is open
 }
 
 // Reconcile brings placement to its settings, on the switch that is open.
-func (p *Placement) Reconcile(ctx context.Context, g task.Group, want *Settings, env *Environment) {
-	p.network.snapshot, p.network.portStats, p.env = want.Snapshot, env.PortStats, env
-	p.reconcileLabels(want)
-	redirected := redirects.SettingsOf(want.Snapshot, want.Outcome.Choices)
-	p.reconcileOrder(ctx, g, want.Kernel, redirected.On && env.Rules != nil)
+func (p *Placement) Reconcile(ctx context.Context, g task.Group, want *Settings, in Inputs, env *Environment) {
+	p.network.links, p.network.portStats, p.env = want.Links, env.PortStats, env
+	p.reconcileLabels(want, in)
+	var redirected redirects.Settings
+	if want.On && in.method() == engine.Redirect {
+		redirected = want.Redirect
+	}
+	p.reconcileOrder(ctx, g, in.Kernel, redirected.On && env.Rules != nil)
 	around := redirects.Environment{Rules: env.Rules, Holds: env.Holds, PortName: env.PortName, Log: env.Log, Now: env.Now}
 	if order := p.order.Task(); env.Rules != nil && order != nil {
 		around.Programmed = func() []nexthops.Programmed { groups, _ := order.last(); return groups }
@@ -84,10 +111,10 @@ func (p *Placement) Detach() {
 	p.redirects.Stop()
 }
 
-// Prohibit ends placement by entries to next hops where a configuration has none. It is called
+// Prohibit ends placement by entries to next hops where the settings have none. It is called
 // before the engine removes their table.
-func (p *Placement) Prohibit(s *config.Snapshot) {
-	if !policy.Places(s) {
+func (p *Placement) Prohibit(s *Settings) {
+	if !s.On {
 		p.redirects.Stop()
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/settings"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
@@ -118,7 +118,7 @@ func (o *Options) consult(ctx context.Context, port *engine.Port) error {
 		return nil
 	}
 	snapshot, _ := config.New().Apply(configured)
-	for _, p := range policy.Ports(snapshot) {
+	for _, p := range settings.Of(snapshot).Ports {
 		if len(port.Lanes) == 0 && (p.Name == port.Name || port.Name == "") {
 			*port = p
 		}
@@ -147,8 +147,8 @@ func policiesOf(port string, use *libraryUse) (map[engine.Need]engine.Policy, er
 	if len(rejected) > 0 {
 		return nil, &rejected[0]
 	}
-	use.cpuRate, use.cpuBurst = *s.Global.CpuRate, *s.Global.CpuBurst
-	all := policy.Of(s)
+	all := settings.Of(s).Policy
+	use.cpu = all.CPU
 	label, export, placed, flows := all, all, all, all
 	placed.Export = nil
 	label.Export, label.Placement = nil, nil

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/spread/nexthops"
@@ -31,27 +30,7 @@ type Settings struct {
 	Rules    redirect.Config
 	Reserve  int               // ACL entries that stay free for the operator
 	Channels map[string]string // PortChannel by the port that is a member of it
-	VRFs     map[string]string // of ports, see [config.Snapshot]
-}
-
-// SettingsOf are those of a configuration, by the methods that were chosen.
-func SettingsOf(s *config.Snapshot, c engine.Choices) Settings {
-	if c.Method(engine.NeedPlacement) != engine.Redirect || !policy.Places(s) {
-		return Settings{}
-	}
-	w := Settings{On: true, Rules: redirect.Config{PerLink: int(*s.Placement.MaxEntriesPerLink)}, Reserve: int(*s.Placement.AclReserve), Channels: map[string]string{}, VRFs: s.VRFs}
-	switch s.Placement.Moves {
-	case config.MovesAny:
-		w.Rules.Moves = redirect.MovesAny
-	case config.MovesNever:
-		w.Rules.Moves = redirect.MovesNever
-	}
-	for _, p := range policy.Ports(s) {
-		if p.Channel != "" {
-			w.Channels[p.Name] = p.Channel
-		}
-	}
-	return w
+	VRFs     map[string]string // of ports that have one, or [config.SeveralVRFs]
 }
 
 // Environment is the switch and the clock of a task.

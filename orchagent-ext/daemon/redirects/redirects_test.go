@@ -23,7 +23,6 @@ import (
 	"sluice/orchagent-ext/spread/redirect"
 	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
-	"sluice/tests/configtest"
 )
 
 func rule(port int, to string) engine.Redirection {
@@ -236,25 +235,6 @@ func TestSlowSwitchIsWarnedOf(t *testing.T) {
 		if w := slowSwitch(tt.perLink, tt.each); (w != "") != (tt.lost != "") || !strings.Contains(w, tt.lost) {
 			t.Errorf("%d entries of %v: %q, want %q", tt.perLink, tt.each, w, tt.lost)
 		}
-	}
-}
-
-func TestSettingsFollowTheConfiguration(t *testing.T) {
-	rows := [][]string{configtest.Port0, configtest.Edge0, {"SLUICE_PLACEMENT", "global", "admin_state=enabled", "moves=any", "max_entries_per_link=3"}, {"PORTCHANNEL", "PortChannel1"}, {"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet0"}}
-	redirected := engine.Chose(engine.NeedPlacement, engine.Redirect)
-	s := SettingsOf(configtest.Snapshot(t, rows...), redirected)
-	if !s.On || s.Rules != (redirect.Config{PerLink: 3, Moves: redirect.MovesAny}) || s.Channels["Ethernet0"] != "PortChannel1" {
-		t.Errorf("%+v", s)
-	}
-	rows = append(rows, []string{"PORTCHANNEL_INTERFACE", "PortChannel1", "vrf_name=Vrf1"})
-	if s := SettingsOf(configtest.Snapshot(t, rows...), redirected); s.VRFs["Ethernet0"] != "Vrf1" {
-		t.Errorf("a port of a VRF: %+v", s)
-	}
-	if s := SettingsOf(configtest.Snapshot(t, rows...), engine.Chose(engine.NeedPlacement, engine.Rewrite)); s.On {
-		t.Errorf("by another method: %+v", s)
-	}
-	if s := SettingsOf(configtest.Snapshot(t, rows[:2]...), redirected); s.On {
-		t.Errorf("placement is off: %+v", s)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/openconfig/ygot/ygot"
 
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
@@ -25,6 +24,18 @@ import (
 // mostHops is how many rows SLUICE_NEXT_HOP has at most.
 const mostHops = 4096
 
+// Settings of the rows. With the zero value there are none.
+type Settings struct {
+	Publish bool
+	Links   map[string]Link // by the name of the netdev
+}
+
+// Link is a port or PortChannel of the switch.
+type Link struct {
+	Neighbor config.Neighbor // at its other end; the zero value: unknown
+	Role     string          // that it faces, as the model has it; "": unknown
+}
+
 // Routes is the next hops that are published. Make it with [New]. It is for one goroutine.
 type Routes struct {
 	rows    *sonicdb.Mirror
@@ -35,8 +46,8 @@ type Routes struct {
 	stale   bool
 	reading chan reading // nil: routes are not being read
 	table   map[netip.Prefix]nexthops.Result
-	// whose neighbors the rows have; nil: the rows are not of the table
-	shown   *config.Snapshot
+	// whose links the rows have; nil: the rows are not of the table
+	shown   *Settings
 	warning string
 }
 
@@ -53,15 +64,11 @@ func New(mirror *sonicdb.Mirror, e *status.Encoder) *Routes { return &Routes{row
 // Warning returns why rows are missing; "": all are there.
 func (h *Routes) Warning() string { return h.warning }
 
-// publishes reports whether next hops are published.
-func publishes(s *config.Snapshot) bool {
-	return s != nil && !policy.Disabled(s) && s.Global.PublishNextHops == config.Enabled
-}
-
-// Reconcile brings the rows up to date; s is nil while no switch is open, kernel reports whether
-// it is the Linux kernel. It returns at once: rows follow with a later call.
-func (h *Routes) Reconcile(s *config.Snapshot, kernel bool) {
-	if !publishes(s) {
+// Reconcile brings the rows up to date; kernel reports whether the switch is the Linux kernel. It
+// returns at once: rows follow with a later call. The settings are read until another call has
+// others: they are not to change.
+func (h *Routes) Reconcile(s *Settings, kernel bool) {
+	if !s.Publish {
 		if h.on {
 			h.Stop()
 			h.rows.Replace(telemetry.TableNextHop, nil)
@@ -74,7 +81,7 @@ func (h *Routes) Reconcile(s *config.Snapshot, kernel bool) {
 		h.warning = "next hops are not told: " + task.FirstLine(err)
 	}
 	if h.table != nil && h.shown != s {
-		all, left := hopRows(h.table, s)
+		all, left := hopRows(h.table, s.Links)
 		h.shown, h.warning = s, ""
 		if left > 0 {
 			h.warning = fmt.Sprintf("SLUICE_NEXT_HOP has %d rows at most: %d routes, with the shortest prefixes, are left out", mostHops, left)
@@ -144,11 +151,10 @@ func (h *Routes) Stop() {
 
 // hopRows returns the rows of routes, those with the longest prefixes first, and how many
 // routes are left out.
-func hopRows(table map[netip.Prefix]nexthops.Result, s *config.Snapshot) (all []ygot.GoStruct, left int) {
+func hopRows(table map[netip.Prefix]nexthops.Result, links map[string]Link) (all []ygot.GoStruct, left int) {
 	prefixes := slices.SortedFunc(maps.Keys(table), func(a, b netip.Prefix) int {
 		return cmp.Or(cmp.Compare(b.Bits(), a.Bits()), a.Addr().Compare(b.Addr()))
 	})
-	resolved := s.Resolve()
 	for _, p := range prefixes {
 		g := table[p]
 		if g.Err != nil {
@@ -161,7 +167,8 @@ func hopRows(table map[netip.Prefix]nexthops.Result, s *config.Snapshot) (all []
 		prefix, buckets := p.String(), ranges(g.Buckets, len(g.Members))
 		for i, m := range g.Members {
 			index, weight := uint16(i), uint32(m.Weight)
-			n := policy.NeighborOf(s, m.Link)
+			link := links[m.Link]
+			n := link.Neighbor
 			row := &telemetry.NextHop{
 				Prefix: &prefix, Index: &index, Port: telemetry.Text(m.Link), Weight: &weight, Buckets: telemetry.Text(buckets[i]),
 				Neighbor: telemetry.Text(n.Name), NeighborPort: telemetry.Text(n.Port), NeighborAddress: telemetry.Text(n.Address),
@@ -170,7 +177,7 @@ func hopRows(table map[netip.Prefix]nexthops.Result, s *config.Snapshot) (all []
 				row.Gateway = telemetry.Text(m.Gateway.String())
 			}
 			rows.SetEnum(&row.State, m.State())
-			rows.SetEnum(&row.Role, policy.RoleOf(s, resolved, m.Link))
+			rows.SetEnum(&row.Role, link.Role)
 			all = append(all, row)
 		}
 	}

@@ -8,10 +8,9 @@ import (
 	"net/netip"
 	"testing"
 
-	"sluice/tests/configtest"
-
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/spread/ecmp"
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/yang/rows"
@@ -20,9 +19,10 @@ import (
 // Rows of next hops say who is behind the port, of a PortChannel by its members, and what it
 // faces; routes that cannot be read have none.
 func TestHopRowsNameWhoIsBehindThePort(t *testing.T) {
-	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, configtest.Edge0, []string{"PORTCHANNEL", "PortChannel1", "mtu=9100"}, []string{"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet4"},
-		[]string{"DEVICE_NEIGHBOR", "Ethernet0", "name=host-7"}, []string{"DEVICE_NEIGHBOR", "Ethernet4", "name=spine-1", "port=Ethernet16"},
-		[]string{"DEVICE_NEIGHBOR_METADATA", "spine-1", "mgmt_addr=192.0.2.9/24"}, []string{"SLUICE_PORT", "PortChannel1", "role=fabric"})
+	links := map[string]Link{
+		"Ethernet0":    {Neighbor: config.Neighbor{Name: "host-7"}, Role: "edge"},
+		"PortChannel1": {Neighbor: config.Neighbor{Name: "spine-1", Port: "Ethernet16", Address: "192.0.2.9/24"}, Role: "fabric"},
+	}
 	member := func(link, via string, m ecmp.Member) nexthops.Member {
 		hop := nexthops.Member{Member: m, Link: link}
 		if via != "" {
@@ -34,7 +34,7 @@ func TestHopRowsNameWhoIsBehindThePort(t *testing.T) {
 		netip.MustParsePrefix("::/0"):            {Err: errors.New("changes too fast")},
 		netip.MustParsePrefix("10.0.0.0/24"):     {Group: &nexthops.Group{Members: []nexthops.Member{member("Ethernet0", "", ecmp.Member{Weight: 1})}}},
 		netip.MustParsePrefix("2001:db8:1::/64"): {Group: &nexthops.Group{Buckets: []uint16{1, 1, 0, 1}, Members: []nexthops.Member{member("Ethernet0", "fe80::1", ecmp.Member{Weight: 1, Dead: true}), member("PortChannel1", "fe80::2", ecmp.Member{Weight: 3, Unresolved: true})}}},
-	}, s)
+	}, links)
 	got := map[string]map[string]string{}
 	for _, r := range all {
 		row, err := rows.Encode(r)
@@ -60,23 +60,8 @@ func TestHopRowsAreBounded(t *testing.T) {
 	for i := range mostHops / 2 {
 		table[netip.MustParsePrefix(fmt.Sprintf("2001:db8:%x::/48", i))] = two
 	}
-	all, left := hopRows(table, configtest.Snapshot(t))
+	all, left := hopRows(table, nil)
 	if len(all) != mostHops || left != 1 {
 		t.Errorf("%d rows, %d routes left out", len(all), left)
-	}
-}
-
-func TestNextHopsArePublishedWhereConfigured(t *testing.T) {
-	for name, tt := range map[string]struct {
-		fields []string
-		want   bool
-	}{
-		"default":  {[]string{"cpu_rate=1000"}, false},
-		"enabled":  {[]string{"publish_next_hops=enabled"}, true},
-		"disabled": {[]string{"publish_next_hops=enabled", "admin_state=disabled"}, false},
-	} {
-		if got := publishes(configtest.Snapshot(t, append([]string{"SLUICE", "global"}, tt.fields...))); got != tt.want {
-			t.Errorf("%s: %v", name, got)
-		}
 	}
 }
