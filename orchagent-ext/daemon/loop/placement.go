@@ -40,7 +40,7 @@ type holds struct {
 	id      func(engine.FlowEntry) uint16 // Stream ID of a flow; 0: it is to be left out
 }
 
-// Held implements [redirects.Holds].
+// Held implements [placement.Holds].
 func (h holds) Held() placer.Held {
 	held := h.control.Held()
 	return func(f engine.FlowEntry) bool { return held(f, h.id(f)) }

@@ -5,7 +5,6 @@ package placement
 import (
 	"time"
 
-	"sluice/orchagent-ext/daemon/redirects"
 	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/switch/engine"
 )
@@ -50,7 +49,7 @@ func (p *Placement) reconcileLabels(want *Settings, in Inputs) {
 
 // pollLabels reads counters, and asks which flows are held: since the counters of many flows
 // take time, after these, and beside the loop, as flow control may be slow to answer.
-func (p *Placement) pollLabels(holds redirects.Holds) {
+func (p *Placement) pollLabels(holds Holds) {
 	l, began := p.labels, p.env.Now()
 	l.Poll(began)
 	for f := range l.Placed {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/redirects"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
@@ -22,14 +21,14 @@ import (
 
 // Settings of placement. With the zero value it is off.
 type Settings struct {
-	On       bool
-	Redirect redirects.Settings // where the switch has that method
-	Labels   placer.Config      // where it has another; without Kernel, Computed and Seed
-	Learned  bool               // the model of the hash is learned even where the switch is the kernel
-	Linux    bool               // the model is the kernel's even where the switch is another
-	Seed     uint32             // of the hash; 0: it stays as it is
-	Links    map[string]Link    // ports and PortChannels, by name
-	Fabric   Fabric
+	On      bool
+	Rules   Rules           // where the switch has that method
+	Labels  placer.Config   // where it has another; without Kernel, Computed and Seed
+	Learned bool            // the model of the hash is learned even where the switch is the kernel
+	Linux   bool            // the model is the kernel's even where the switch is another
+	Seed    uint32          // of the hash; 0: it stays as it is
+	Links   map[string]Link // ports and PortChannels, by name
+	Fabric  Fabric
 }
 
 // Link is a port or PortChannel.
@@ -61,15 +60,16 @@ func (in Inputs) method() engine.Method { return in.Outcome.Method(engine.NeedPl
 // Environment is the open switch, and the databases beside it.
 type Environment struct {
 	Engine *engine.Engine
-	// sends flows to next hops, from any goroutine; nil: Engine does
+	// sends flows to next hops, from any goroutine; nil: Engine does, in the loop, by [Request]
 	Rules  redirector.Switch
 	Flows  placer.Registry // of flows with entries
 	Switch placer.Switch   // has these entries
 
-	Holds redirects.Holds // by addresses
+	Holds Holds // by addresses; nil: all flows are free
 
 	PortStats func(name string) *telemetry.PortStats // nil: the port has none
-	PortName  func(number uint64) string             // by the number in frames; ""
+	// by the number in frames, from any goroutine; "" for a number of another kind
+	PortName func(number uint64) string
 
 	Databases  *sonicdb.Databases // ASIC_DB is opened where it is needed
 	CountersDB *sonicdb.DB
@@ -82,7 +82,7 @@ type Environment struct {
 type Placement struct {
 	network   network
 	labels    *labels // nil: labels are those of the hash
-	redirects redirects.Redirects
+	redirects redirects
 	order     task.Child[bool, *programmed]
 	sharing   task.Child[Fabric, *sharing]
 	env       *Environment // of the switch that is open
@@ -92,41 +92,41 @@ type Placement struct {
 func (p *Placement) Reconcile(ctx context.Context, g task.Group, want *Settings, in Inputs, env *Environment) {
 	p.network.links, p.network.portStats, p.env = want.Links, env.PortStats, env
 	p.reconcileLabels(want, in)
-	var redirected redirects.Settings
+	var rules Rules
 	if want.On && in.method() == engine.Redirect {
-		redirected = want.Redirect
+		rules = want.Rules
 	}
-	p.reconcileOrder(ctx, g, in.Kernel, redirected.On && env.Rules != nil)
-	around := redirects.Environment{Rules: env.Rules, Holds: env.Holds, PortName: env.PortName, Log: env.Log, Now: env.Now}
-	if order := p.order.Task(); env.Rules != nil && order != nil {
-		around.Programmed = func() []nexthops.Programmed { groups, _ := order.last(); return groups }
+	p.reconcileOrder(ctx, g, in.Kernel, rules.On && env.Rules != nil)
+	order := p.order.Task()
+	if env.Rules == nil {
+		order = nil
 	}
-	p.redirects.Reconcile(ctx, g, redirected, &around)
+	p.redirects.reconcile(ctx, g, rules, env, order)
 }
 
 // Detach ends placement on a switch that is about to be closed. Labels stay. Loads are shared
 // and the order of next hops is read until the next Reconcile.
 func (p *Placement) Detach() {
 	p.labels = p.labels.stopped()
-	p.redirects.Stop()
+	p.redirects.stop()
 }
 
 // Prohibit ends placement by entries to next hops where the settings have none. It is called
 // before the engine removes their table.
 func (p *Placement) Prohibit(s *Settings) {
 	if !s.On {
-		p.redirects.Stop()
+		p.redirects.stop()
 	}
 }
 
 // Feed gives placement the samples of the packet path, or nil.
-func (p *Placement) Feed(samples <-chan packetio.Sample) { p.redirects.Feed(samples) }
+func (p *Placement) Feed(samples <-chan packetio.Sample) { p.redirects.feed(samples) }
 
 // Requests returns the requests for rules that the loop is to serve, each once, or nil.
-func (p *Placement) Requests() <-chan *redirects.Request { return p.redirects.Requests() }
+func (p *Placement) Requests() <-chan *Request { return p.redirects.requests() }
 
 // Serve serves a request.
-func (p *Placement) Serve(q *redirects.Request) { q.Serve(p.env.Engine) }
+func (p *Placement) Serve(q *Request) { q.Serve(p.env.Engine) }
 
 // Events are the channels of the parts that run; nil: there is no such event.
 type Events struct {
@@ -147,14 +147,14 @@ func (p *Placement) Events() Events {
 
 // HopsChanged has next hops read again.
 func (p *Placement) HopsChanged() {
-	p.redirects.Stale()
+	p.redirects.stale()
 	if p.labels != nil {
 		p.labels.Stale(p.env.Now())
 	}
 }
 
 // Poll reads counters, and asks which flows are held, beside the loop.
-func (p *Placement) Poll(holds redirects.Holds) {
+func (p *Placement) Poll(holds Holds) {
 	if p.labels != nil {
 		p.pollLabels(holds)
 	}

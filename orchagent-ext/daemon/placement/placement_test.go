@@ -10,7 +10,6 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/entries"
-	"sluice/orchagent-ext/daemon/redirects"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/spread/placement"
 	"sluice/orchagent-ext/spread/placer"
@@ -42,17 +41,17 @@ func TestPlacementFollowsTheMethodOfTheSwitch(t *testing.T) {
 		{false, engine.Redirect, false, false},
 		{false, engine.Entries, false, false},
 	} {
-		want, in := &Settings{On: tt.on, Labels: placer.Config{Table: placement.Config{Capacity: 16}}, Redirect: redirects.Settings{On: tt.on, Rules: redirect.Config{PerLink: 8}}}, chosen(tt.method)
+		want, in := &Settings{On: tt.on, Labels: placer.Config{Table: placement.Config{Capacity: 16}}, Rules: Rules{On: tt.on, Config: redirect.Config{PerLink: 8}}}, chosen(tt.method)
 		p.Reconcile(ctx, g, want, in, env)
-		if (p.labels != nil) != tt.labels || p.redirects.Runs() != tt.redirects || want.ChoosesLabels(tt.method) != tt.labels {
-			t.Errorf("step %d: labels %v, redirects %v", i, p.labels != nil, p.redirects.Runs())
+		if (p.labels != nil) != tt.labels || p.redirects.runs() != tt.redirects || want.ChoosesLabels(tt.method) != tt.labels {
+			t.Errorf("step %d: labels %v, redirects %v", i, p.labels != nil, p.redirects.runs())
 		}
 		labels, calls := p.labels, p.Requests()
 		if p.Reconcile(ctx, g, want, in, env); p.labels != labels || p.Requests() != calls {
 			t.Errorf("step %d: equal settings began placement again", i)
 		}
 		if tt.on {
-			want.Labels.Table.Moves, want.Redirect.Rules.Moves = placement.MovesNever, redirect.MovesNever
+			want.Labels.Table.Moves, want.Rules.Config.Moves = placement.MovesNever, redirect.MovesNever
 			if p.Reconcile(ctx, g, want, in, env); p.labels != labels || p.Requests() != calls {
 				t.Errorf("step %d: another value of moves began placement again", i)
 			}

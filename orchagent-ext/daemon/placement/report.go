@@ -25,8 +25,8 @@ func (p *Placement) Describe(s *status.Report, e *status.Encoder, mirror *sonicd
 	var fabric, groups, members []ygot.GoStruct
 	switch {
 	case !on:
-	case p.redirects.Runs():
-		groups, members = p.redirects.Describe(s, e)
+	case p.redirects.runs():
+		groups, members = p.redirects.describe(s, e)
 	default:
 		fabric, groups, members = p.describeLabels(s, e, outcome.Choices[engine.NeedPlacement].Reason)
 	}

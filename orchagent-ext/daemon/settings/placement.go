@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/daemon/placement"
-	"sluice/orchagent-ext/daemon/redirects"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/flows/flow"
 	table "sluice/orchagent-ext/spread/placement"
@@ -34,7 +33,7 @@ func (r *resolved) placement() placement.Settings {
 	if !r.places() {
 		return s
 	}
-	s.On, s.Seed, s.Labels, s.Redirect = true, r.hashSeed(), r.labels(), redirectsOf(r.Placement, r.switchPorts(), r.VRFs)
+	s.On, s.Seed, s.Labels, s.Rules = true, r.hashSeed(), r.labels(), rulesOf(r.Placement, r.switchPorts(), r.VRFs)
 	s.Learned, s.Linux = r.Placement.Model == config.ModelLearned, r.Placement.Model == config.ModelLinux
 	s.Links = map[string]placement.Link{}
 	for name := range r.links {
@@ -70,14 +69,14 @@ func (r *resolved) labels() placer.Config {
 	return c
 }
 
-// redirectsOf returns the settings of placement by rules to next hops.
-func redirectsOf(p *config.Placement, ports []engine.Port, vrfs map[string]string) redirects.Settings {
-	s := redirects.Settings{On: true, Rules: redirect.Config{PerLink: int(*p.MaxEntriesPerLink)}, Reserve: int(*p.AclReserve), Channels: map[string]string{}, VRFs: vrfs}
+// rulesOf returns the settings of placement by rules to next hops.
+func rulesOf(p *config.Placement, ports []engine.Port, vrfs map[string]string) placement.Rules {
+	s := placement.Rules{On: true, Config: redirect.Config{PerLink: int(*p.MaxEntriesPerLink)}, Reserve: int(*p.AclReserve), Channels: map[string]string{}, VRFs: vrfs}
 	switch p.Moves {
 	case config.MovesAny:
-		s.Rules.Moves = redirect.MovesAny
+		s.Config.Moves = redirect.MovesAny
 	case config.MovesNever:
-		s.Rules.Moves = redirect.MovesNever
+		s.Config.Moves = redirect.MovesNever
 	}
 	for _, p := range ports {
 		if p.Channel != "" {

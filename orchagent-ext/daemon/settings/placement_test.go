@@ -34,7 +34,7 @@ func TestRowOfPlacementBecomesSettings(t *testing.T) {
 	if c := is.Labels.Table; c.Moves != table.MovesAny || c.IdleNS != 20e6 || c.MaxMoves != 7 || c.Threshold != 1.1 || c.Capacity != 1024 || !is.On || is.Seed != 99 || is.Learned || is.Linux {
 		t.Errorf("%+v", is)
 	}
-	if r := is.Redirect; !r.On || r.Rules != (redirect.Config{PerLink: 3, Moves: redirect.MovesAny}) || r.Channels["Ethernet0"] != "PortChannel1" || r.VRFs["Ethernet0"] != "Vrf1" {
+	if r := is.Rules; !r.On || r.Config != (redirect.Config{PerLink: 3, Moves: redirect.MovesAny}) || r.Channels["Ethernet0"] != "PortChannel1" || r.VRFs["Ethernet0"] != "Vrf1" {
 		t.Errorf("%+v", r)
 	}
 	if l := is.Links["PortChannel1"]; len(l.Ports) != 1 || l.Ports[0] != "Ethernet0" || l.Spine != "spine-1" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package redirects
+package placement
 
 import (
 	"context"
@@ -86,18 +86,18 @@ func TestRulesChangeOneByOneRemovalsFirst(t *testing.T) {
 // TestTaskEndsWhileTheLoopDoesNotCall: the loop stops the task, and makes no call meanwhile.
 func TestTaskEndsWhileTheLoopDoesNotCall(t *testing.T) {
 	g, ctx := task.NewGroup(t.Context(), slog.New(slog.DiscardHandler))
-	var r Redirects
-	want := Settings{On: true, Rules: redirect.Config{PerLink: 8}}
+	var r redirects
+	want := Rules{On: true, Config: redirect.Config{PerLink: 8}}
 	env := &Environment{PortName: func(uint64) string { return "" }, Log: slog.New(slog.DiscardHandler), Now: time.Now}
-	r.Reconcile(ctx, g, want, env)
-	r.Reconcile(ctx, g, Settings{}, env)
-	if r.Runs() || r.Requests() != nil {
+	r.reconcile(ctx, g, want, env, nil)
+	r.reconcile(ctx, g, Rules{}, env, nil)
+	if r.runs() || r.requests() != nil {
 		t.Error("a task runs")
 	}
-	r.Reconcile(ctx, g, want, env)
-	(<-r.Requests()).Serve(&slow{})
-	<-r.Requests() // without an answer
-	r.Stop()
+	r.reconcile(ctx, g, want, env, nil)
+	(<-r.requests()).Serve(&slow{})
+	<-r.requests() // without an answer
+	r.stop()
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -128,8 +128,8 @@ func TestNextHopsAreThoseOfTheVRFOfTheFlow(t *testing.T) {
 		"driver orchagent": {&slow{}, "map[10.1.0.1: 10.1.0.2:Vrf1]"},
 	} {
 		fed := make(chan packetio.Sample, 3)
-		r := &running{
-			settings: &Settings{VRFs: map[string]string{"Ethernet4": "Vrf1", "Ethernet8": config.SeveralVRFs}}, ctx: t.Context(),
+		r := &redirecting{
+			settings: &Rules{VRFs: map[string]string{"Ethernet4": "Vrf1", "Ethernet8": config.SeveralVRFs}}, ctx: t.Context(),
 			env: &Environment{Rules: tt.rules, PortName: func(n uint64) string { return names[n] }, Log: slog.New(slog.DiscardHandler), Now: time.Now},
 		}
 		net := asked{}
@@ -183,8 +183,8 @@ func (unknown) Held() placer.Held { return nil }
 func TestRulesOfADeadLinkGoWhileTheLoopIsBusy(t *testing.T) {
 	net, sw := &lossy{}, &slow{}
 	now := time.Unix(1000, 0)
-	r := &running{
-		settings: &Settings{}, ctx: t.Context(), requests: make(chan *Request),
+	r := &redirecting{
+		settings: &Rules{}, ctx: t.Context(), requests: make(chan *Request),
 		env: &Environment{
 			PortName: func(n uint64) string { return fmt.Sprint("up", n) }, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
 			Holds: free{},
@@ -240,7 +240,7 @@ func TestSlowSwitchIsWarnedOf(t *testing.T) {
 
 // TestRedirectsReadNextHopsAgainWhereTheSwitchHasOthers: the loop says so, once each time.
 func TestRedirectsReadNextHopsAgainWhereTheSwitchHasOthers(t *testing.T) {
-	r := &running{settings: &Settings{}, ctx: t.Context(), env: &Environment{Log: slog.New(slog.DiscardHandler), Now: time.Now}}
+	r := &redirecting{settings: &Rules{}, ctx: t.Context(), env: &Environment{Log: slog.New(slog.DiscardHandler), Now: time.Now}}
 	net := asked{}
 	r.Redirector = redirector.New(redirect.Config{}, net, &slow{}, r.env.Log)
 	r.poll() // adopts rules, and reads the next hops of their destinations

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package redirects
+package placement
 
 import (
 	"context"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -20,32 +19,17 @@ import (
 
 // Times of the task.
 const (
-	pace        = 20 * time.Millisecond  // between two readings of samples
-	reportEvery = 500 * time.Millisecond // between two reports
+	redirectPace = 20 * time.Millisecond  // between two readings of samples
+	reportEvery  = 500 * time.Millisecond // between two reports
 )
 
-// Settings of a task. The zero value: placement by rules is off.
-type Settings struct {
+// Rules are the settings of placement by rules to next hops. With the zero value it is off.
+type Rules struct {
 	On       bool
-	Rules    redirect.Config
+	Config   redirect.Config
 	Reserve  int               // ACL entries that stay free for the operator
 	Channels map[string]string // PortChannel by the port that is a member of it
 	VRFs     map[string]string // of ports that have one, or [config.SeveralVRFs]
-}
-
-// Environment is the switch and the clock of a task.
-type Environment struct {
-	// Rules changes rules, from any goroutine; nil: the loop's engine does, by [Request].
-	Rules redirector.Switch
-
-	Holds Holds // nil: all flows are free
-	// Programmed returns the groups of the switch, from any goroutine; nil: they are the kernel's.
-	Programmed func() []nexthops.Programmed
-
-	// from any goroutine; "" for a number of another kind
-	PortName func(number uint64) string
-	Log      *slog.Logger
-	Now      func() time.Time
 }
 
 // Holds are the flows that flow control holds.
@@ -55,53 +39,55 @@ type Holds interface {
 	Held() placer.Held
 }
 
-// Redirects is the task, while the configuration wants it. It is for the goroutine of the loop.
-type Redirects struct {
-	child task.Child[Settings, *running]
+// redirects is the task that keeps rules, while the configuration wants it. It is for the goroutine
+// of the loop.
+type redirects struct {
+	child task.Child[Rules, *redirecting]
 }
 
-// Reconcile brings the task to the settings. Rules stay when it ends.
-func (r *Redirects) Reconcile(ctx context.Context, g task.Group, want Settings, env *Environment) {
-	moves := want.Rules.Moves
-	want.Rules.Moves = 0 // a task that runs keeps its counters where only these change
-	_ = r.child.Reconcile(ctx, g, want, func() (*running, error) { return start(&want, moves, env), nil })
+// reconcile brings the task to the settings. Rules stay when it ends. programmed returns the groups
+// of the switch, from any goroutine; nil: they are the kernel's.
+func (r *redirects) reconcile(ctx context.Context, g task.Group, want Rules, env *Environment, programmed *programmed) {
+	moves := want.Config.Moves
+	want.Config.Moves = 0 // a task that runs keeps its counters where only these change
+	_ = r.child.Reconcile(ctx, g, want, func() (*redirecting, error) { return newRedirecting(&want, moves, env, programmed), nil })
 	if r.child.Runs() {
 		r.child.Task().moves.Store(uint32(moves))
 	}
 }
 
-// Feed gives the task samples, or nil.
-func (r *Redirects) Feed(samples <-chan packetio.Sample) {
+// feed gives the task samples, or nil.
+func (r *redirects) feed(samples <-chan packetio.Sample) {
 	if r.child.Runs() {
 		r.child.Task().feed.Store(&feed{samples})
 	}
 }
 
-// Stale has next hops read again.
-func (r *Redirects) Stale() {
+// stale has next hops read again.
+func (r *redirects) stale() {
 	if r.child.Runs() {
 		r.child.Task().stale.Store(true)
 	}
 }
 
-// Requests returns the requests that the loop is to serve, each once; nil while the task is off.
-func (r *Redirects) Requests() <-chan *Request {
+// requests returns the requests that the loop is to serve, each once; nil while the task is off.
+func (r *redirects) requests() <-chan *Request {
 	if !r.child.Runs() {
 		return nil
 	}
 	return r.child.Task().requests
 }
 
-// Runs reports whether flows are redirected.
-func (r *Redirects) Runs() bool { return r.child.Runs() }
+// runs reports whether flows are redirected.
+func (r *redirects) runs() bool { return r.child.Runs() }
 
-// Stop ends the task, and returns when it has ended.
-func (r *Redirects) Stop() { r.child.Stop() }
+// stop ends the task, and returns when it has ended.
+func (r *redirects) stop() { r.child.Stop() }
 
-// running is a task that runs.
-type running struct {
+// redirecting is the task while it runs.
+type redirecting struct {
 	*redirector.Redirector
-	settings *Settings
+	settings *Rules
 	env      *Environment
 	news     *nexthops.News // nil: next hops are read now and then
 	feed     atomic.Pointer[feed]
@@ -109,22 +95,22 @@ type running struct {
 	stale    atomic.Bool   // next hops of the switch may have changed
 	requests chan *Request
 	ctx      context.Context // of Run
-	report   atomic.Pointer[report]
+	report   atomic.Pointer[redirectReport]
 	err      error // of the last poll
 }
 
 // feed is where samples come from. It is replaced as a whole.
 type feed struct{ samples <-chan packetio.Sample }
 
-// report is the state for the operator.
-type report struct {
+// redirectReport is the state for the operator.
+type redirectReport struct {
 	redirector.Report
 	err error // of the last poll
 }
 
-// start makes a task. Without a socket for news of next hops these are read each 10 s.
-func start(s *Settings, moves redirect.Moves, env *Environment) *running {
-	r := &running{settings: s, env: env, requests: make(chan *Request)}
+// newRedirecting makes a task. Without a socket for news of next hops these are read each 10 s.
+func newRedirecting(s *Rules, moves redirect.Moves, env *Environment, order *programmed) *redirecting {
+	r := &redirecting{settings: s, env: env, requests: make(chan *Request)}
 	r.moves.Store(uint32(moves))
 	sw := env.Rules
 	if sw == nil {
@@ -133,7 +119,7 @@ func start(s *Settings, moves redirect.Moves, env *Environment) *running {
 	if keeps, is := sw.(interface{ SetReserve(n int) }); is {
 		keeps.SetReserve(s.Reserve)
 	}
-	r.Redirector = redirector.New(s.Rules, network{env.Programmed}, sw, env.Log)
+	r.Redirector = redirector.New(s.Config, carried{order}, sw, env.Log)
 	if env.Holds != nil {
 		r.Holds = pairs{env.Holds}
 	}
@@ -145,21 +131,21 @@ func start(s *Settings, moves redirect.Moves, env *Environment) *running {
 }
 
 // Run implements [task.Runner].
-func (r *running) Run(ctx context.Context) error {
+func (r *redirecting) Run(ctx context.Context) error {
 	r.ctx = ctx
 	var changed <-chan struct{}
 	if r.news != nil {
 		defer r.news.Close()
 		changed = r.news.Changed()
 	}
-	due := time.NewTicker(pace)
+	due := time.NewTicker(redirectPace)
 	defer due.Stop()
 	reportAt := time.Time{}
 	for {
 		r.poll()
 		if now := r.env.Now(); now.Sub(reportAt) >= reportEvery || now.Before(reportAt) {
 			reportAt = now
-			r.report.Store(&report{r.Report(now), r.err})
+			r.report.Store(&redirectReport{r.Report(now), r.err})
 		}
 		select {
 		case <-ctx.Done():
@@ -172,7 +158,7 @@ func (r *running) Run(ctx context.Context) error {
 }
 
 // poll reads samples, and changes rules.
-func (r *running) poll() {
+func (r *redirecting) poll() {
 	now := r.env.Now()
 	var samples <-chan packetio.Sample
 	if f := r.feed.Load(); f != nil {
@@ -213,7 +199,7 @@ func (p pairs) Held() func(redirect.Flow) bool {
 }
 
 // link is the netdev that routes have for a port: that of its PortChannel, where it is in one.
-func (r *running) link(port uint64) string {
+func (r *redirecting) link(port uint64) string {
 	name := r.env.PortName(port)
 	if channel := r.settings.Channels[name]; channel != "" {
 		return channel
@@ -221,7 +207,7 @@ func (r *running) link(port uint64) string {
 	return name
 }
 
-// network is that of the kernel, less the groups that the switch balances itself.
-type network struct {
-	programmed func() []nexthops.Programmed // nil: no switch does
+// carried is the network of the kernel, less the groups that the switch balances itself.
+type carried struct {
+	programmed *programmed // nil: no switch does
 }
