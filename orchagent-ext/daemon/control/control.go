@@ -45,8 +45,8 @@ type Environment struct {
 // Control is flow control of a switch, which runs while notifications are configured. The
 // zero value does nothing. It is for one goroutine, but for Learn.
 type Control struct {
-	running *running // nil: no flow is watched or held
-	err     error    // why notifications are not as configured
+	part task.Part[mode, *flowcontrol.Report, *running]
+	err  error // why notifications are not as configured
 	// warning where the switch watches flows and lacks holds, or the reverse
 	partial string
 	learner atomic.Pointer[flowcontrol.Task]
@@ -56,13 +56,9 @@ type Control struct {
 }
 
 // Reconcile brings flow control to its settings, and to the neighbors and queues of now.
-func (c *Control) Reconcile(ctx context.Context, g task.Group, to *Settings, in Inputs, env *Environment) {
+func (c *Control) Reconcile(g task.Group, to *Settings, in Inputs, env *Environment) {
 	want := wanted{to, in}
-	var report *flowcontrol.Report
-	if c.running != nil {
-		report = c.running.report
-	}
-	c.trips.update(want.Task.Advice, want.Hosts, report, want.Now)
+	c.trips.update(want.Task.Advice, want.Hosts, c.last(), want.Now)
 	if c.err = nil; !want.On() {
 		c.Stop()
 		return
@@ -70,19 +66,29 @@ func (c *Control) Reconcile(ctx context.Context, g task.Group, to *Settings, in 
 	if c.err = want.unable(); c.err != nil {
 		return
 	}
-	exact := want.Choices.Method(engine.NeedThreshold) == engine.Exact
-	if r := c.running; r != nil && (r.estimates == nil) != exact {
+	m := estimated
+	if want.Choices.Method(engine.NeedThreshold) == engine.Exact {
+		m = exact
+	}
+	if !c.part.Has(m) {
 		c.Stop()
 	}
-	if c.running == nil {
-		if c.running, c.err = start(ctx, g, exact, env); c.err != nil {
-			return
-		}
+	if c.err = c.part.Reconcile(g, m, func() (*running, error) { return newRunning(m, env) }); c.err != nil {
+		return
 	}
+	r := c.part.Worker()
 	c.partial = want.partial()
-	c.learner.Store(c.running.Task)
-	c.watcher.Store(c.running.estimates)
-	c.err = c.running.configure(want, env.Ports, c.trips.inUse)
+	c.learner.Store(r.Task)
+	c.watcher.Store(r.estimates)
+	c.err = r.configure(want, env.Ports, c.trips.inUse)
+}
+
+// last returns the report that was read last; nil: there is none.
+func (c *Control) last() *flowcontrol.Report {
+	if r := c.part.Worker(); r != nil {
+		return r.report
+	}
+	return nil
 }
 
 // Stop ends flow control: holds are released, requests to neighbors are canceled, and the
@@ -90,26 +96,29 @@ func (c *Control) Reconcile(ctx context.Context, g task.Group, to *Settings, in 
 func (c *Control) Stop() {
 	c.learner.Store(nil)
 	c.watcher.Store(nil)
-	if c.running != nil {
-		c.running.end(c.finish)
-		c.running = nil
+	r := c.part.Worker()
+	if c.part.Stop(); r != nil {
+		c.finish(r)
+		r.release()
 	}
 }
 
 // Active reports whether flow control runs as configured.
-func (c *Control) Active() bool { return c.running != nil && c.err == nil && !c.starting() }
+func (c *Control) Active() bool { return c.part.Runs() && c.err == nil && !c.starting() }
 
 // starting reports whether flow control has no configuration yet, since the neighbors of its ports
 // are being read.
-func (c *Control) starting() bool { return c.running != nil && c.running.config == nil && c.err == nil }
+func (c *Control) starting() bool {
+	return c.part.Runs() && c.part.Worker().config == nil && c.err == nil
+}
 
 // Changed returns the channel that is readable once neighbors have changed, and Reconcile is
 // due; nil while flow control does not run.
 func (c *Control) Changed() <-chan struct{} {
-	if c.running == nil {
+	if !c.part.Runs() {
 		return nil
 	}
-	return c.running.neighbors.Changed()
+	return c.part.Worker().neighbors.Changed()
 }
 
 // Unproven returns why the flows that fill queues are not known for sure; "": they are.

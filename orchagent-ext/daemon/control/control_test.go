@@ -47,20 +47,20 @@ func TestStopEndsAllThatReconcileStarted(t *testing.T) {
 	}
 	in := Inputs{Choices: engine.Choices{engine.NeedThreshold: {Method: engine.Exact}, engine.NeedHold: {Method: engine.Exact}}}
 	log := slog.New(slog.DiscardHandler)
-	g, ctx := task.NewGroup(t.Context(), log)
+	g, _ := task.NewGroup(t.Context(), log)
 	library := &idle{marking{set: map[sai.ObjectID]marks{}}}
 	env := &Environment{Library: library, Ports: fakePorts{}, Log: log}
 	var c Control
 	files := 0
 	for round := range 3 {
-		c.Reconcile(ctx, g, s, in, env)
+		c.Reconcile(g, s, in, env)
 		if errors.Is(c.err, unix.EPERM) {
 			t.Skip("the sockets of notifications need CAP_NET_RAW: ", c.err)
 		}
 		if c.err != nil {
 			t.Fatal(c.err)
 		}
-		for deadline := time.After(time.Minute); !c.Active(); c.Reconcile(ctx, g, s, in, env) {
+		for deadline := time.After(time.Minute); !c.Active(); c.Reconcile(g, s, in, env) {
 			select {
 			case <-c.Changed():
 			case <-deadline:
@@ -70,12 +70,12 @@ func TestStopEndsAllThatReconcileStarted(t *testing.T) {
 		if !c.Active() || c.Changed() == nil || c.learner.Load() == nil || library.set[503] == (marks{}) {
 			t.Fatalf("flow control does not run: %v, marks %v", c.err, library.set)
 		}
-		before := c.running
-		if c.Reconcile(ctx, g, s, in, env); c.running != before {
+		before := c.part.Worker()
+		if c.Reconcile(g, s, in, env); c.part.Worker() != before {
 			t.Error("the same settings started flow control again")
 		}
 		if round == 2 {
-			c.Reconcile(ctx, g, &Settings{}, in, env)
+			c.Reconcile(g, &Settings{}, in, env)
 		} else {
 			c.Stop()
 		}
@@ -102,7 +102,7 @@ func TestStopEndsAllThatReconcileStarted(t *testing.T) {
 
 func TestFlowControlIsRefusedWithTheReasonOfTheSwitch(t *testing.T) {
 	var c Control
-	c.Reconcile(t.Context(), task.Group{}, &Settings{PFCM: true}, Inputs{Choices: engine.Choices{engine.NeedThreshold: {Method: engine.None, Reason: "no events"}}}, &Environment{})
+	c.Reconcile(task.Group{}, &Settings{PFCM: true}, Inputs{Choices: engine.Choices{engine.NeedThreshold: {Method: engine.None, Reason: "no events"}}}, &Environment{})
 	if c.err == nil || c.err.Error() != "no events" || c.Active() {
 		t.Errorf("refused with %v", c.err)
 	}

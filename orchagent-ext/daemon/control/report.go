@@ -24,7 +24,7 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *Settings
 	if !s.On() {
 		return
 	}
-	r, state, reason := c.running, telemetry.Active, ""
+	r, state, reason := c.part.Worker(), telemetry.Active, ""
 	if c.starting() {
 		state = telemetry.Off
 	}
@@ -97,7 +97,7 @@ func (r *releasedLog) due(total uint64, now int64) (n uint64, due bool) {
 
 // Count reads the counters of the last report, and returns the rows of SLUICE_NOTIFY_STATS.
 func (c *Control) Count(e *status.Encoder) []ygot.GoStruct {
-	r := c.running
+	r := c.part.Worker()
 	if r == nil {
 		return nil
 	}
@@ -148,8 +148,10 @@ func (c *Control) DepthRows() (all []ygot.GoStruct) {
 }
 
 // HoldRows returns the rows of SLUICE_HOLD.
-func (c *Control) HoldRows(now status.Instant) []ygot.GoStruct {
-	r := c.running
+func (c *Control) HoldRows(now status.Instant) []ygot.GoStruct { return c.part.Worker().holdRows(now) }
+
+// holdRows returns the rows of SLUICE_HOLD by the last report; r may be nil.
+func (r *running) holdRows(now status.Instant) []ygot.GoStruct {
 	if r == nil || r.report == nil {
 		return nil
 	}
@@ -202,11 +204,15 @@ func (r *running) port(index uint32) *flowcontrol.Port {
 // FlowRows returns the rows of SLUICE_FLOW: those that are known, with the state of flows that
 // are congested or held, and rows of congested flows besides.
 func (c *Control) FlowRows(known []*telemetry.Flow, now status.Instant) []ygot.GoStruct {
+	return c.part.Worker().flowRows(known, now)
+}
+
+// flowRows returns the rows of SLUICE_FLOW by the last report; r may be nil.
+func (r *running) flowRows(known []*telemetry.Flow, now status.Instant) []ygot.GoStruct {
 	all := make([]ygot.GoStruct, len(known))
 	for i, f := range known {
 		all[i] = f
 	}
-	r := c.running
 	if r == nil || r.report == nil {
 		return all
 	}

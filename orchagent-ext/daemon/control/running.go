@@ -10,7 +10,6 @@ import (
 	"math"
 	"net"
 	"reflect"
-	"sync"
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
@@ -26,7 +25,7 @@ type running struct {
 	*flowcontrol.Task
 	log *slog.Logger
 	// The switch, the raw sockets, and the kernel's neighbor table, which the task works
-	// with. end closes messages; the library stays open.
+	// with. release closes messages; the library stays open.
 	library   flowcontrol.Library
 	estimates *watch.Flows // the library, where the switch watches no flow; nil: it does
 	messages  *packetio.Messages
@@ -39,11 +38,15 @@ type running struct {
 	report   *flowcontrol.Report // the last one; nil before the first
 	released releasedLog
 	late     []string
-
-	// cancel ends the three goroutines, and done waits for them.
-	cancel context.CancelFunc
-	done   sync.WaitGroup
 }
+
+// mode is how flows that fill queues are known.
+type mode uint8
+
+const (
+	exact     mode = iota + 1 // the switch watches single flows
+	estimated                 // by readings of queues and samples
+)
 
 // naming is how a switch names flows. The zero value: it was not set.
 type naming struct {
@@ -55,11 +58,10 @@ type naming struct {
 // marks are those of a queue, in octets. The zero value watches no flow there.
 type marks struct{ high, low uint32 }
 
-// start starts flow control of a switch, which is idle until it is configured. exact: the switch
-// watches single flows.
-func start(ctx context.Context, g task.Group, exact bool, env *Environment) (_ *running, err error) {
+// newRunning returns flow control of a switch, which is idle until it is configured.
+func newRunning(m mode, env *Environment) (_ *running, err error) {
 	r := &running{log: env.Log, library: env.Library, neighbors: neighbors.New(env.Log), marks: map[sai.ObjectID]marks{}}
-	if !exact {
+	if m == estimated {
 		if r.estimates, err = watch.New(env.Depths); err != nil {
 			return nil, err
 		}
@@ -80,27 +82,25 @@ func start(ctx context.Context, g task.Group, exact bool, env *Environment) (_ *
 	if r.Task, err = flowcontrol.New(r.library, events, r.messages); err != nil {
 		return nil, err
 	}
-	ctx, r.cancel = context.WithCancel(ctx)
-	tasks := []func(context.Context) error{r.Run, r.messages.Run, r.neighbors.Run}
-	if r.estimates != nil {
-		tasks = append(tasks, r.estimates.Run)
-	}
-	for _, run := range tasks {
-		r.done.Add(1)
-		g.Go(func() error {
-			defer r.done.Done()
-			return run(ctx)
-		})
-	}
 	return r, nil
 }
 
-// end ends the task, which releases holds and cancels requests to neighbors, and removes the
-// marks of queues. It calls ended when the task has published its last report.
-func (r *running) end(ended func(*running)) {
-	r.cancel()
-	r.done.Wait()
-	ended(r)
+// Run implements [task.Worker]: when ctx ends holds are released, and requests to neighbors are
+// canceled.
+func (r *running) Run(ctx context.Context) error {
+	g, ctx := task.NewGroup(ctx, r.log)
+	parts := []func(context.Context) error{r.Task.Run, r.messages.Run, r.neighbors.Run}
+	if r.estimates != nil {
+		parts = append(parts, r.estimates.Run)
+	}
+	for _, run := range parts {
+		g.Go(func() error { return run(ctx) })
+	}
+	return g.Wait()
+}
+
+// release removes the marks of queues and closes the descriptors, after Run has returned.
+func (r *running) release() {
 	for queue := range r.marks {
 		_ = r.library.SetQueueMarks(queue, 0, 0) // the queue may have gone
 	}
@@ -110,7 +110,7 @@ func (r *running) end(ended func(*running)) {
 // close closes the descriptors.
 func (r *running) close() (err error) {
 	if r.Task != nil {
-		err = r.Close()
+		err = r.Task.Close()
 	}
 	if r.messages != nil {
 		err = errors.Join(err, r.messages.Close())

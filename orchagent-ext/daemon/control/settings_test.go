@@ -136,13 +136,13 @@ func TestThresholdsAndNeighborsThatAreMissingAreWarnedOf(t *testing.T) {
 func TestCongestedAndHeldFlowsHaveRows(t *testing.T) {
 	now := status.Instant{Wall: time.Unix(1000, 0), Monotonic: 5e9} // half a second after the report
 	src, dst := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
-	c := Control{running: &running{config: &flowcontrol.Config{}, report: &flowcontrol.Report{
+	r := &running{config: &flowcontrol.Config{}, report: &flowcontrol.Report{
 		At:    45e8,
 		Flows: []flowcontrol.CongestedFlow{{Port: "Ethernet4", Number: 3, In: "Ethernet0", Source: src, Destination: dst, DestQP: 17, Label: 9, Stream: 7, Octets: 150_000, Congested: true, Requested: true, To: netip.MustParseAddr("fe80::1"), Since: 4e9}, {}},
 		Holds: []flowcontrol.Hold{{Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Index: 4, Queue: 3, Stream: 8, Since: 4e9, Until: 6e9}, {Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Stream: 9, Ignored: true}},
-	}}}
+	}}
 	id := func(n uint16) *uint16 { return &n }
-	got := encoded(t, c.FlowRows([]*telemetry.Flow{{Id: telemetry.Text("held"), StreamId: id(8)}, {Id: telemetry.Text("other"), StreamId: id(9)}}, now))
+	got := encoded(t, r.flowRows([]*telemetry.Flow{{Id: telemetry.Text("held"), StreamId: id(8)}, {Id: telemetry.Text("other"), StreamId: id(9)}}, now))
 	want := []rows.Row{
 		{Table: "SLUICE_FLOW", Key: "held", Fields: map[string]string{"stream_id": "8", "state": "held", "since": "1970-01-01T00:16:39Z"}},
 		{Table: "SLUICE_FLOW", Key: "other", Fields: map[string]string{"stream_id": "9"}},
@@ -154,12 +154,12 @@ func TestCongestedAndHeldFlowsHaveRows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("flows (-want +got):\n%s", diff)
 	}
-	for _, r := range append(got[2:], encoded(t, c.HoldRows(now))...) {
+	for _, r := range append(got[2:], encoded(t, r.holdRows(now))...) {
 		if _, err := rows.Decode(r); err != nil {
 			t.Errorf("the model does not know %v: %v", r, err)
 		}
 	}
-	h := encoded(t, c.HoldRows(now))
+	h := encoded(t, r.holdRows(now))
 	if len(h) != 2 || h[0].Fields["until"] != "1970-01-01T00:16:41Z" || h[0].Fields["state"] != "held" || h[1].Fields["state"] != "ignored" {
 		t.Errorf("holds %v", h)
 	}

@@ -130,7 +130,6 @@ func run(ctx context.Context, c Config, f *task.Faults) error {
 	})
 	err = g.Wait()
 	o.ledger.Close()
-	o.routes.Stop()
 	return errors.Join(err, task.Guard(c.Log, o.closeSwitch))
 }
 
@@ -216,7 +215,7 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 		select {
 		case <-ctx.Done():
 		case <-neighbors:
-			act = func() { o.neighborsChanged(ctx, writing, g) }
+			act = func() { o.neighborsChanged(writing, g) }
 		case <-placed.Hops:
 			act = o.placement.HopsChanged
 		case <-placed.Order:
@@ -262,8 +261,8 @@ func (o *orch) act(ctx, writing context.Context, g task.Group) time.Duration {
 	o.desired.Settle()
 	due := o.desired.GiveUp(ctx)
 	o.note(o.reconcile(ctx, writing, g))
-	o.giveStreamIDs(ctx, g)
-	o.share(ctx, g)
+	o.giveStreamIDs(g)
+	o.share(g)
 	o.publish(writing)
 	return min(o.failed.backoff(), due)
 }
@@ -273,12 +272,12 @@ func (o *orch) act(ctx, writing context.Context, g task.Group) time.Duration {
 func (o *orch) look(ctx, writing context.Context, g task.Group) (drifted bool) {
 	drifted = o.checkDrift()
 	if ctx.Err() == nil { // a Redis that hangs has held up the look
-		o.giveStreamIDs(ctx, g)
-		o.control(ctx, g)
+		o.giveStreamIDs(g)
+		o.control(g)
 		o.count()
-		o.share(ctx, g)
+		o.share(g)
 		o.placement.Exchange(&o.out.encoder)
-		o.publishRoutes()
+		o.publishRoutes(g)
 	}
 	o.publish(writing)
 	return drifted
@@ -311,7 +310,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 		return err
 	}
 	want := o.settings()
-	o.statistics.Reconcile(o.sw.Counters(), want.Statistics)
+	o.statistics.Reconcile(statistics.Settings{Switch: o.sw.Counters(), Ports: want.Statistics})
 	p := want.Policy
 	o.sw.pace = o.sw.control.Pace()
 	p.Depths.Interval = o.sw.pace
@@ -341,14 +340,14 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	if err := o.entries.Fit(p.FlowCapacity, o.sw.engine, o.conf.Now()); err != nil {
 		return err
 	}
-	o.place(ctx, g)
+	o.place(g)
 	o.sw.Expect(p, o.sw.outcome.Choices)
 	in := packetpath.Inputs{Policy: p, Choices: o.sw.outcome.Choices, Opened: o.sw.cpu}
-	o.path.Reconcile(ctx, g, &want.Path, in, &packetpath.Environment{
+	o.path.Reconcile(g, &want.Path, in, &packetpath.Environment{
 		Source: o.sw, Learned: o.sw.control.Learn, Watched: o.sw.control.Sample, Read: o.conf.Files.Read, Log: o.conf.Log, Now: o.conf.Now,
 	})
 	o.placement.Feed(o.path.Samples())
-	o.control(ctx, g)
+	o.control(g)
 	return o.warm.Reached(writing, memory.WarmReconciled)
 }
 
@@ -368,28 +367,28 @@ func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) er
 }
 
 // control brings flow control to the configuration, and to the neighbors and queues of now.
-func (o *orch) control(ctx context.Context, g task.Group) {
+func (o *orch) control(g task.Group) {
 	if o.sw == nil || o.settings() == nil {
 		return
 	}
 	env := control.Environment{Library: o.sw.Library, Ports: o.sw.Ports, Depths: o.sw.Depths, Log: o.conf.Log}
 	in := control.Inputs{Choices: o.sw.outcome.Choices, Sampling: cmp.Or(o.sw.SampleRate(), o.sw.outcome.Sampling), Hosts: o.path.RoundTrips().Hosts, Now: o.conf.Now()}
-	o.sw.control.Reconcile(ctx, g, &o.settings().Control, in, &env)
+	o.sw.control.Reconcile(g, &o.settings().Control, in, &env)
 }
 
 // neighborsChanged brings flow control to the neighbors of now. The first ones make it active.
-func (o *orch) neighborsChanged(ctx, writing context.Context, g task.Group) {
+func (o *orch) neighborsChanged(writing context.Context, g task.Group) {
 	before := o.sw.control.Active()
-	if o.control(ctx, g); o.sw.control.Active() != before {
+	if o.control(g); o.sw.control.Active() != before {
 		o.publish(writing)
 	}
 }
 
 // giveStreamIDs brings the Stream IDs to the configuration. Before the switch is open the
 // IDs of an earlier process are unknown.
-func (o *orch) giveStreamIDs(ctx context.Context, g task.Group) {
+func (o *orch) giveStreamIDs(g task.Group) {
 	if o.sw != nil {
-		o.streams.Reconcile(ctx, g, o.settings().Streams, o.etcdAccess(), o.conf.Log)
+		o.streams.Reconcile(g, o.settings().Streams, o.etcdAccess(), o.conf.Log)
 	}
 }
 

@@ -3,8 +3,6 @@
 package loop
 
 import (
-	"context"
-
 	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/placement"
 	"sluice/orchagent-ext/daemon/routes"
@@ -14,14 +12,14 @@ import (
 )
 
 // place brings placement to its settings. The file of the ledger keeps labels that are chosen.
-func (o *orch) place(ctx context.Context, g task.Group) {
+func (o *orch) place(g task.Group) {
 	want, sw := &o.settings().Placement, o.sw
 	if want.ChoosesLabels(sw.outcome.Method(engine.NeedPlacement)) {
 		o.ledger.BeginCopy()
 	} else {
 		o.ledger.EndCopy()
 	}
-	o.placement.Reconcile(ctx, g, want, placement.Inputs{Outcome: &sw.outcome, Kernel: sw.Kernel}, &placement.Environment{
+	o.placement.Reconcile(g, want, placement.Inputs{Outcome: &sw.outcome, Kernel: sw.Kernel}, &placement.Environment{
 		Engine: sw.engine, Rules: sw.Rules, Flows: &o.entries, Switch: sw.forEntries(), PortName: sw.PortName,
 		Holds:     holds{&sw.control, func(engine.FlowEntry) uint16 { return 0 }},
 		PortStats: sw.PortStats,
@@ -30,8 +28,8 @@ func (o *orch) place(ctx context.Context, g task.Group) {
 }
 
 // share brings the sharing of loads to the configuration.
-func (o *orch) share(ctx context.Context, g task.Group) {
-	o.placement.Share(ctx, g, o.settings().Placement.Fabric, o.etcdAccess(), o.conf.Log)
+func (o *orch) share(g task.Group) {
+	o.placement.Share(g, o.settings().Placement.Fabric, o.etcdAccess(), o.conf.Log)
 }
 
 // holds are those of flow control.
@@ -47,10 +45,10 @@ func (h holds) Held() placer.Held {
 }
 
 // publishRoutes brings the rows of next hops and of the hash up to date.
-func (o *orch) publishRoutes() {
+func (o *orch) publishRoutes(g task.Group) {
 	want, kernel := &routes.Settings{}, false
 	if o.sw != nil {
 		want, kernel = &o.settings().Routes, o.sw.Kernel
 	}
-	o.routes.Reconcile(want, kernel)
+	o.routes.Reconcile(g, want, kernel)
 }

@@ -57,7 +57,7 @@ func (o *orch) describe(s *status.Report) {
 	method := o.sw.outcome.Method(engine.NeedFlowLabel)
 	s.Row.Objects, s.Row.Flows, s.Row.FlowLabelMethod = telemetry.Small(o.sw.engine.Len()), telemetry.Small(o.entries.Len()), telemetry.Text(string(method))
 	s.Warn(want.Warnings(&o.sw.outcome)...)
-	s.Warn(o.faults.Warning(o.conf.Now()), o.statistics.Warning(), o.desired.Warning(), o.configDB.Warning(), o.routes.Warning())
+	s.Warn(o.faults.Warning(o.conf.Now()), o.statistics.Report().Warning, o.desired.Warning(), o.configDB.Warning(), o.routes.Warning())
 	s.Warn(o.ledger.Warnings()...)
 	if o.desired.Phase().Unloaded() {
 		s.Warn(desired.NoPorts)

@@ -211,7 +211,7 @@ func (o *orch) closeSwitch() error {
 		return nil
 	}
 	o.stop()
-	o.statistics.Reconcile(nil, nil)
+	o.statistics.Reconcile(statistics.Settings{})
 	sw := o.sw
 	o.sw, o.ended = nil, &control.Control{}
 	// a pointer to sw.control would keep all entries of the switch

@@ -34,6 +34,12 @@ type exporter struct {
 	ignored *ipfix.Ignored // counts of packets that are left out
 }
 
+// Report implements [task.Worker].
+func (e *exporter) Report() []ipfix.Stats { return e.Stats() }
+
+// Finish ends the input of records: those that wait are sent.
+func (e *exporter) Finish() { e.Close() }
+
 // newExporter returns an exporter. The error names the collector and its setting.
 func newExporter(s *Exporter, env *Environment) (*exporter, error) {
 	c := s.config(env)

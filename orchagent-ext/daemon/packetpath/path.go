@@ -3,7 +3,6 @@
 package packetpath
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/export/ipfix"
 	"sluice/orchagent-ext/switch/engine"
 )
 
@@ -31,8 +31,8 @@ type Environment struct {
 // which runs while there is a collector. In the zero value both are off. It is for one
 // goroutine.
 type Path struct {
-	reader    task.Child[readerSettings, *reader]
-	exporter  task.Child[Exporter, *exporter]
+	reader    task.Part[readerSettings, *packetio.Report, *reader]
+	exporter  task.Part[Exporter, []ipfix.Stats, *exporter]
 	exportErr error // why the exporter is off although one is configured
 }
 
@@ -62,17 +62,17 @@ func (s *Settings) exporter(in Inputs) Exporter {
 
 // Reconcile brings the path to its settings. The reader ends before the exporter that it
 // fills.
-func (p *Path) Reconcile(ctx context.Context, g task.Group, want *Settings, in Inputs, env *Environment) {
+func (p *Path) Reconcile(g task.Group, want *Settings, in Inputs, env *Environment) {
 	export, read := want.exporter(in), want.reader(in)
 	if !p.exporter.Has(export) {
 		p.StopReading()
 	}
-	p.exportErr = p.exporter.Reconcile(ctx, g, export, func() (*exporter, error) { return newExporter(&export, env) })
+	p.exportErr = p.exporter.Reconcile(g, export, func() (*exporter, error) { return newExporter(&export, env) })
 	if !p.exporter.Runs() {
 		read = read.withoutExport()
 	}
-	_ = p.reader.Reconcile(ctx, g, read, func() (*reader, error) {
-		return newReader(&read, p.exporter.Task(), env), nil
+	_ = p.reader.Reconcile(g, read, func() (*reader, error) {
+		return newReader(&read, p.exporter.Worker(), env), nil
 	})
 }
 
@@ -90,7 +90,7 @@ func (p *Path) NewFlows() <-chan packetio.NewFlow {
 	if !p.reader.Runs() {
 		return nil
 	}
-	return p.reader.Task().News()
+	return p.reader.Worker().News()
 }
 
 // Samples returns the channel of packets for placement; nil while the reader is off or no flow is
@@ -99,7 +99,7 @@ func (p *Path) Samples() <-chan packetio.Sample {
 	if !p.reader.Runs() {
 		return nil
 	}
-	return p.reader.Task().Samples()
+	return p.reader.Worker().Samples()
 }
 
 // Stats returns the counters of the reader that runs; zeros while it is off.
@@ -107,14 +107,14 @@ func (p *Path) Stats() packetio.Stats {
 	if !p.reader.Runs() {
 		return packetio.Stats{}
 	}
-	return p.reader.Task().Stats()
+	return p.reader.Worker().Stats()
 }
 
 // RoundTrips returns the round-trip times to hosts, and their counts, valid until the next
 // call; empty while the reader is off.
 func (p *Path) RoundTrips() *packetio.RoundTrips {
 	if p.reader.Runs() {
-		if r := p.reader.Task().RoundTrips(); r != nil {
+		if r := p.reader.Worker().RoundTrips(); r != nil {
 			return r
 		}
 	}
@@ -133,10 +133,7 @@ func (p *Path) Describe(r *status.Report) {
 
 // Collectors returns the rows of SLUICE_IPFIX_STATS.
 func (p *Path) Collectors() (all []ygot.GoStruct) {
-	if !p.exporter.Runs() {
-		return nil
-	}
-	for _, c := range p.exporter.Task().Stats() {
+	for _, c := range p.exporter.Report() {
 		all = append(all, &telemetry.IPFIXStats{
 			Collector: &c.Name, Connected: &c.Connected, Records: &c.Records, Messages: &c.Messages, Bytes: &c.Octets,
 			Waiting: telemetry.Count(c.Waiting), Dropped: &c.Dropped, Connects: &c.Connects, Refused: &c.Refused, LastError: telemetry.Text(c.Error),
@@ -151,5 +148,5 @@ func (p *Path) Health(known []*telemetry.Flow, port func(number uint64) string) 
 	if !p.reader.Runs() {
 		return known
 	}
-	return p.reader.Task().health(known, port)
+	return p.reader.Worker().health(known, port)
 }

@@ -25,7 +25,7 @@ const boardName = "placement"
 // mostShared bounds the rows of all leaves that are kept.
 const mostShared = 64 << 20
 
-// sharing is scope fabric. It is a [task.Runner].
+// sharing is scope fabric.
 type sharing struct {
 	*placer.Share        // nil: loads are not shared
 	err           error  // why they are not; nil: they are
@@ -41,9 +41,17 @@ func (s *sharing) Run(ctx context.Context) error {
 	return s.Share.Run(ctx)
 }
 
+// Report implements [task.Worker].
+func (s *sharing) Report() placer.ShareState {
+	if s.Share == nil {
+		return placer.ShareState{Fabric: placer.Fabric{Err: s.err}}
+	}
+	return s.State()
+}
+
 // Share begins to share the loads of this leaf, or ends that, as configured. It may be called
 // without a switch.
-func (p *Placement) Share(ctx context.Context, g task.Group, want Fabric, access *etcd.Access, log *slog.Logger) {
+func (p *Placement) Share(g task.Group, want Fabric, access *etcd.Access, log *slog.Logger) {
 	if p.labels == nil {
 		want = Fabric{}
 	}
@@ -51,7 +59,7 @@ func (p *Placement) Share(ctx context.Context, g task.Group, want Fabric, access
 		return
 	}
 	p.sharing.Cancel() // etcd may take its time
-	_ = p.sharing.Reconcile(ctx, g, want, func() (*sharing, error) { return newSharing(want, access, log), nil })
+	_ = p.sharing.Reconcile(g, want, func() (*sharing, error) { return newSharing(want, access, log), nil })
 }
 
 // newSharing returns sharing that begins with Run. Where etcd cannot be used its err is set.
@@ -69,36 +77,31 @@ func newSharing(s Fabric, access *etcd.Access, log *slog.Logger) *sharing {
 
 // Exchange gives other leaves the loads of this one, and placement those of the others.
 func (p *Placement) Exchange(e *status.Encoder) {
-	s := p.sharing.Task()
+	s := p.sharing.Worker()
 	switch {
 	case p.labels == nil:
 		return
 	case s == nil:
 		p.labels.SetFabric(placer.Fabric{Err: errors.New("scope is local")})
 		return
-	case s.Share == nil:
-		p.labels.SetFabric(placer.Fabric{Err: s.err})
-		return
+	case s.Share != nil:
+		var row plan.Row
+		row, s.reason = p.labels.Row()
+		if err := s.Tell(&row); err != nil {
+			e.Unwritten(err)
+		}
 	}
-	var row plan.Row
-	row, s.reason = p.labels.Row()
-	if err := s.Tell(&row); err != nil {
-		e.Unwritten(err)
-	}
-	p.labels.SetFabric(s.State().Fabric)
+	p.labels.SetFabric(s.Report().Fabric)
 }
 
 // describeScope returns the row of scope fabric; nil: scope is local. groups are those of
 // placement.
 func (p *Placement) describeScope(s *status.Report, groups []placer.Report) *telemetry.PlacementFabric {
-	is := p.sharing.Task()
+	is := p.sharing.Worker()
 	if is == nil {
 		return nil
 	}
-	known := placer.ShareState{Fabric: placer.Fabric{Err: is.err}}
-	if is.Share != nil {
-		known = is.State()
-	}
+	known := is.Report()
 	row := &telemetry.PlacementFabric{
 		Leaf: telemetry.Text(p.sharing.Settings().Leaf), Planner: telemetry.Text(text.Printable(known.Planner)),
 		Leaves: telemetry.Small(known.Leaves), RowsRejected: telemetry.Small(len(known.Aside)),

@@ -24,8 +24,8 @@ func (n *network) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, err
 	if err != nil || n.programmed == nil {
 		return groups, err
 	}
-	programmed, err := n.programmed.known()
-	return nexthops.InSwitchOrder(groups, programmed, err), nil
+	is := n.programmed.known()
+	return nexthops.InSwitchOrder(groups, is.all, is.err), nil
 }
 
 func (n *network) Hash() (ecmp.Kernel, error) { return nexthops.Hash(false) }

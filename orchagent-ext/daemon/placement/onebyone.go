@@ -17,8 +17,7 @@ func (n carried) Groups(vrf string, dsts []netip.Addr) (map[netip.Addr]nexthops.
 	if err != nil || n.programmed == nil {
 		return groups, err
 	}
-	programmed, _ := n.programmed.last()
-	return nexthops.WithoutAdaptive(groups, programmed), nil
+	return nexthops.WithoutAdaptive(groups, n.programmed.Report().all), nil
 }
 
 // Uncarried implements [redirector.Network].

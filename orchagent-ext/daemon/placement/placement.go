@@ -3,7 +3,6 @@
 package placement
 
 import (
-	"context"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -83,25 +82,25 @@ type Placement struct {
 	network   network
 	labels    *labels // nil: labels are those of the hash
 	redirects redirects
-	order     task.Child[bool, *programmed]
-	sharing   task.Child[Fabric, *sharing]
+	order     task.Part[bool, *groups, *programmed]
+	sharing   task.Part[Fabric, placer.ShareState, *sharing]
 	env       *Environment // of the switch that is open
 }
 
 // Reconcile brings placement to its settings, on the switch that is open.
-func (p *Placement) Reconcile(ctx context.Context, g task.Group, want *Settings, in Inputs, env *Environment) {
+func (p *Placement) Reconcile(g task.Group, want *Settings, in Inputs, env *Environment) {
 	p.network.links, p.network.portStats, p.env = want.Links, env.PortStats, env
 	p.reconcileLabels(want, in)
 	var rules Rules
 	if want.On && in.method() == engine.Redirect {
 		rules = want.Rules
 	}
-	p.reconcileOrder(ctx, g, in.Kernel, rules.On && env.Rules != nil)
-	order := p.order.Task()
+	p.reconcileOrder(g, in.Kernel, rules.On && env.Rules != nil)
+	order := p.order.Worker()
 	if env.Rules == nil {
 		order = nil
 	}
-	p.redirects.reconcile(ctx, g, rules, env, order)
+	p.redirects.reconcile(g, rules, env, order)
 }
 
 // Detach ends placement on a switch that is about to be closed. Labels stay. Loads are shared
@@ -138,7 +137,7 @@ type Events struct {
 
 // Events returns the channels to wait for.
 func (p *Placement) Events() Events {
-	e := Events{Order: p.order.Task().changed()}
+	e := Events{Order: p.order.Worker().changed()}
 	if l := p.labels; l != nil {
 		e.Hops, e.Polls, e.Held = l.watch.changed(), l.watch.due.C, l.held
 	}

@@ -24,7 +24,7 @@ func chosen(m engine.Method) Inputs {
 
 func TestPlacementFollowsTheMethodOfTheSwitch(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	g, ctx := task.NewGroup(t.Context(), log)
+	g, _ := task.NewGroup(t.Context(), log)
 	env := &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now}
 	f := engine.FlowEntry{Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: 5, Label: 7}
 	var p Placement
@@ -42,17 +42,17 @@ func TestPlacementFollowsTheMethodOfTheSwitch(t *testing.T) {
 		{false, engine.Entries, false, false},
 	} {
 		want, in := &Settings{On: tt.on, Labels: placer.Config{Table: placement.Config{Capacity: 16}}, Rules: Rules{On: tt.on, Config: redirect.Config{PerLink: 8}}}, chosen(tt.method)
-		p.Reconcile(ctx, g, want, in, env)
+		p.Reconcile(g, want, in, env)
 		if (p.labels != nil) != tt.labels || p.redirects.runs() != tt.redirects || want.ChoosesLabels(tt.method) != tt.labels {
 			t.Errorf("step %d: labels %v, redirects %v", i, p.labels != nil, p.redirects.runs())
 		}
 		labels, calls := p.labels, p.Requests()
-		if p.Reconcile(ctx, g, want, in, env); p.labels != labels || p.Requests() != calls {
+		if p.Reconcile(g, want, in, env); p.labels != labels || p.Requests() != calls {
 			t.Errorf("step %d: equal settings began placement again", i)
 		}
 		if tt.on {
 			want.Labels.Table.Moves, want.Rules.Config.Moves = placement.MovesNever, redirect.MovesNever
-			if p.Reconcile(ctx, g, want, in, env); p.labels != labels || p.Requests() != calls {
+			if p.Reconcile(g, want, in, env); p.labels != labels || p.Requests() != calls {
 				t.Errorf("step %d: another value of moves began placement again", i)
 			}
 		}
@@ -72,10 +72,10 @@ func TestPlacementFollowsTheMethodOfTheSwitch(t *testing.T) {
 
 func TestDetachedPlacementHasNoEvents(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	g, ctx := task.NewGroup(t.Context(), log)
+	g, _ := task.NewGroup(t.Context(), log)
 	var p Placement
 	want := &Settings{On: true, Labels: placer.Config{Table: placement.Config{Capacity: 16}}}
-	p.Reconcile(ctx, g, want, chosen(engine.Entries), &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now})
+	p.Reconcile(g, want, chosen(engine.Entries), &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now})
 	p.Detach()
 	if e := p.Events(); e != (Events{}) {
 		t.Errorf("events %+v", e)
@@ -93,10 +93,10 @@ func (s slowHolds) Held() placer.Held { return <-s }
 // A flow control that is slow to answer holds up the poll, and not the loop.
 func TestPollWaitsForFlowControlBesideTheLoop(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	g, ctx := task.NewGroup(t.Context(), log)
+	g, _ := task.NewGroup(t.Context(), log)
 	var p Placement
 	want := &Settings{On: true, Labels: placer.Config{Table: placement.Config{Capacity: 16}}}
-	p.Reconcile(ctx, g, want, chosen(engine.Entries), &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now})
+	p.Reconcile(g, want, chosen(engine.Entries), &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now})
 	<-p.Events().Polls
 	answer := make(slowHolds)
 	p.Poll(answer)
@@ -113,7 +113,7 @@ func TestPollWaitsForFlowControlBesideTheLoop(t *testing.T) {
 	// An answer to a placement that has ended moves no flow of the next one.
 	p.Poll(answer)
 	p.Detach()
-	if p.Reconcile(ctx, g, want, chosen(engine.Entries), p.env); p.Events().Held == held {
+	if p.Reconcile(g, want, chosen(engine.Entries), p.env); p.Events().Held == held {
 		t.Error("the next placement waits for answers to the one before")
 	}
 	answer <- nil

@@ -31,7 +31,7 @@ func slowSwitch(perLink int, each time.Duration) string {
 
 // describe adds the state to a report, and returns the rows of groups and of their members.
 func (r *redirects) describe(s *status.Report, e *status.Encoder) (groups, members []ygot.GoStruct) {
-	is := r.child.Task().report.Load()
+	is := r.part.Report()
 	if is == nil {
 		return nil, nil // it has just begun
 	}
@@ -42,7 +42,7 @@ func (r *redirects) describe(s *status.Report, e *status.Encoder) (groups, membe
 		s.Warn("flows are not placed: " + task.FirstLine(why))
 	}
 	e.Fill(&s.Row, "placement", state)
-	if w := slowSwitch(r.child.Settings().Config.PerLink, is.RuleTime); w != "" {
+	if w := slowSwitch(r.part.Settings().Config.PerLink, is.RuleTime); w != "" {
 		s.Warn(w)
 	}
 	for _, w := range is.Warnings {

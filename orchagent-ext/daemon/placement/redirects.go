@@ -42,47 +42,47 @@ type Holds interface {
 // redirects is the task that keeps rules, while the configuration wants it. It is for the goroutine
 // of the loop.
 type redirects struct {
-	child task.Child[Rules, *redirecting]
+	part task.Part[Rules, *redirectReport, *redirecting]
 }
 
 // reconcile brings the task to the settings. Rules stay when it ends. programmed returns the groups
 // of the switch, from any goroutine; nil: they are the kernel's.
-func (r *redirects) reconcile(ctx context.Context, g task.Group, want Rules, env *Environment, programmed *programmed) {
+func (r *redirects) reconcile(g task.Group, want Rules, env *Environment, programmed *programmed) {
 	moves := want.Config.Moves
 	want.Config.Moves = 0 // a task that runs keeps its counters where only these change
-	_ = r.child.Reconcile(ctx, g, want, func() (*redirecting, error) { return newRedirecting(&want, moves, env, programmed), nil })
-	if r.child.Runs() {
-		r.child.Task().moves.Store(uint32(moves))
+	_ = r.part.Reconcile(g, want, func() (*redirecting, error) { return newRedirecting(&want, moves, env, programmed), nil })
+	if r.part.Runs() {
+		r.part.Worker().moves.Store(uint32(moves))
 	}
 }
 
 // feed gives the task samples, or nil.
 func (r *redirects) feed(samples <-chan packetio.Sample) {
-	if r.child.Runs() {
-		r.child.Task().feed.Store(&feed{samples})
+	if r.part.Runs() {
+		r.part.Worker().feed.Store(&feed{samples})
 	}
 }
 
 // stale has next hops read again.
 func (r *redirects) stale() {
-	if r.child.Runs() {
-		r.child.Task().stale.Store(true)
+	if r.part.Runs() {
+		r.part.Worker().stale.Store(true)
 	}
 }
 
 // requests returns the requests that the loop is to serve, each once; nil while the task is off.
 func (r *redirects) requests() <-chan *Request {
-	if !r.child.Runs() {
+	if !r.part.Runs() {
 		return nil
 	}
-	return r.child.Task().requests
+	return r.part.Worker().requests
 }
 
 // runs reports whether flows are redirected.
-func (r *redirects) runs() bool { return r.child.Runs() }
+func (r *redirects) runs() bool { return r.part.Runs() }
 
 // stop ends the task, and returns when it has ended.
-func (r *redirects) stop() { r.child.Stop() }
+func (r *redirects) stop() { r.part.Stop() }
 
 // redirecting is the task while it runs.
 type redirecting struct {
@@ -95,7 +95,7 @@ type redirecting struct {
 	stale    atomic.Bool   // next hops of the switch may have changed
 	requests chan *Request
 	ctx      context.Context // of Run
-	report   atomic.Pointer[redirectReport]
+	reported atomic.Pointer[redirectReport]
 	err      error // of the last poll
 }
 
@@ -130,7 +130,10 @@ func newRedirecting(s *Rules, moves redirect.Moves, env *Environment, order *pro
 	return r
 }
 
-// Run implements [task.Runner].
+// Report implements [task.Worker]: nil before the first poll.
+func (r *redirecting) Report() *redirectReport { return r.reported.Load() }
+
+// Run implements [task.Worker].
 func (r *redirecting) Run(ctx context.Context) error {
 	r.ctx = ctx
 	var changed <-chan struct{}
@@ -145,7 +148,7 @@ func (r *redirecting) Run(ctx context.Context) error {
 		r.poll()
 		if now := r.env.Now(); now.Sub(reportAt) >= reportEvery || now.Before(reportAt) {
 			reportAt = now
-			r.report.Store(&redirectReport{r.Report(now), r.err})
+			r.reported.Store(&redirectReport{r.Redirector.Report(now), r.err})
 		}
 		select {
 		case <-ctx.Done():

@@ -85,16 +85,16 @@ func TestRulesChangeOneByOneRemovalsFirst(t *testing.T) {
 
 // TestTaskEndsWhileTheLoopDoesNotCall: the loop stops the task, and makes no call meanwhile.
 func TestTaskEndsWhileTheLoopDoesNotCall(t *testing.T) {
-	g, ctx := task.NewGroup(t.Context(), slog.New(slog.DiscardHandler))
+	g, _ := task.NewGroup(t.Context(), slog.New(slog.DiscardHandler))
 	var r redirects
 	want := Rules{On: true, Config: redirect.Config{PerLink: 8}}
 	env := &Environment{PortName: func(uint64) string { return "" }, Log: slog.New(slog.DiscardHandler), Now: time.Now}
-	r.reconcile(ctx, g, want, env, nil)
-	r.reconcile(ctx, g, Rules{}, env, nil)
+	r.reconcile(g, want, env, nil)
+	r.reconcile(g, Rules{}, env, nil)
 	if r.runs() || r.requests() != nil {
 		t.Error("a task runs")
 	}
-	r.reconcile(ctx, g, want, env, nil)
+	r.reconcile(g, want, env, nil)
 	(<-r.requests()).Serve(&slow{})
 	<-r.requests() // without an answer
 	r.stop()

@@ -41,20 +41,10 @@ type Routes struct {
 	rows    *sonicdb.Mirror
 	encoder *status.Encoder
 
-	on      bool
-	news    *nexthops.News // nil: there is none, and routes are read at each Reconcile
-	stale   bool
-	reading chan reading // nil: routes are not being read
-	table   map[netip.Prefix]nexthops.Result
-	// whose links the rows have; nil: the rows are not of the table
-	shown   *Settings
+	part    task.Part[bool, *reading, *watcher]
+	table   *reading  // that the rows have; nil: none
+	shown   *Settings // whose links the rows have
 	warning string
-}
-
-// reading is the answer of a goroutine: a table of thousands of routes takes its time.
-type reading struct {
-	table map[netip.Prefix]nexthops.Result
-	err   error
 }
 
 // New returns Routes that publish into a mirror of STATE_DB with the tables SLUICE_NEXT_HOP and
@@ -67,86 +57,30 @@ func (h *Routes) Warning() string { return h.warning }
 // Reconcile brings the rows up to date; kernel reports whether the switch is the Linux kernel. It
 // returns at once: rows follow with a later call. The settings are read until another call has
 // others: they are not to change.
-func (h *Routes) Reconcile(s *Settings, kernel bool) {
+func (h *Routes) Reconcile(g task.Group, s *Settings, kernel bool) {
+	if !h.part.Has(s.Publish) {
+		h.part.Cancel() // it may be reading a table of thousands of routes
+		*h = Routes{rows: h.rows, encoder: h.encoder}
+		h.rows.Replace(telemetry.TableNextHop, nil)
+		h.rows.Replace(telemetry.TableHash, nil)
+	}
+	_ = h.part.Reconcile(g, s.Publish, func() (*watcher, error) { return &watcher{log: h.encoder.Log}, nil })
 	if !s.Publish {
-		if h.on {
-			h.Stop()
-			h.rows.Replace(telemetry.TableNextHop, nil)
-			h.rows.Replace(telemetry.TableHash, nil)
-		}
 		return
 	}
-	h.look()
-	if err := h.take(); err != nil {
-		h.warning = "next hops are not told: " + task.FirstLine(err)
-	}
-	if h.table != nil && h.shown != s {
-		all, left := hopRows(h.table, s.Links)
-		h.shown, h.warning = s, ""
+	switch r := h.part.Report(); {
+	case r == nil: // it is being read
+	case r.err != nil:
+		h.warning = "next hops are not told: " + task.FirstLine(r.err)
+	case h.table != r || h.shown != s:
+		all, left := hopRows(r.table, s.Links)
+		h.table, h.shown, h.warning = r, s, r.late
 		if left > 0 {
 			h.warning = fmt.Sprintf("SLUICE_NEXT_HOP has %d rows at most: %d routes, with the shortest prefixes, are left out", mostHops, left)
 		}
 		h.rows.Replace(telemetry.TableNextHop, h.encoder.Encode(all...))
 	}
 	h.rows.Replace(telemetry.TableHash, h.encoder.Encode(hashRow(true, kernel), hashRow(false, kernel)))
-}
-
-// look starts to read routes where they may have changed.
-func (h *Routes) look() {
-	if !h.on {
-		h.on, h.stale = true, true
-		var err error
-		if h.news, err = nexthops.Subscribe(); err != nil {
-			h.warning = "changes of routes are not told at once: " + err.Error()
-		}
-	}
-	if h.news == nil {
-		h.stale = true
-	} else {
-		select {
-		case <-h.news.Changed():
-			h.stale = true
-		default:
-		}
-	}
-	if !h.stale || h.reading != nil {
-		return
-	}
-	h.stale, h.reading = false, make(chan reading, 1)
-	go func(read chan<- reading) {
-		var r reading
-		r.err = task.Guard(h.encoder.Log, func() (err error) {
-			r.table, err = nexthops.Table()
-			return err
-		})
-		read <- r
-	}(h.reading)
-}
-
-// take takes the table that was read, if reading has ended.
-func (h *Routes) take() error {
-	if h.reading == nil {
-		return nil
-	}
-	select {
-	case r := <-h.reading:
-		h.reading = nil
-		if r.err != nil {
-			h.stale = true
-			return r.err
-		}
-		h.table, h.shown = r.table, nil
-	default:
-	}
-	return nil
-}
-
-// Stop ends the subscription to changes of routes. The rows stay.
-func (h *Routes) Stop() {
-	if h.news != nil {
-		h.news.Close()
-	}
-	*h = Routes{rows: h.rows, encoder: h.encoder}
 }
 
 // hopRows returns the rows of routes, those with the longest prefixes first, and how many

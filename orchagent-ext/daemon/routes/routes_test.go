@@ -5,14 +5,21 @@ package routes
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/orchagent-ext/daemon/status"
+	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/spread/ecmp"
 	"sluice/orchagent-ext/spread/nexthops"
+	"sluice/tests/redistest"
 	"sluice/yang/rows"
 )
 
@@ -63,5 +70,33 @@ func TestHopRowsAreBounded(t *testing.T) {
 	all, left := hopRows(table, nil)
 	if len(all) != mostHops || left != 1 {
 		t.Errorf("%d rows, %d routes left out", len(all), left)
+	}
+}
+
+// Rows follow the table that the part reads beside the loop, and go where it is off.
+func TestRoutesArePublishedWhileTheyAreConfigured(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	g, _ := task.NewGroup(t.Context(), log)
+	mirror := sonicdb.NewMirror(redistest.Open(t, redistest.Databases(t), "STATE_DB"), telemetry.TableNextHop, telemetry.TableHash)
+	h := New(mirror, &status.Encoder{Log: log})
+	on := &Settings{Publish: true}
+	h.Reconcile(g, &Settings{}, true)
+	if h.part.Runs() || len(mirror.Wanted(telemetry.TableHash)) != 0 {
+		t.Error("rows are published before that is configured")
+	}
+	for deadline := time.Now().Add(time.Minute); h.table == nil; time.Sleep(time.Millisecond) {
+		if h.Reconcile(g, on, true); time.Now().After(deadline) {
+			t.Fatalf("no table was read: %q", h.Warning())
+		}
+	}
+	read := h.table
+	if h.Reconcile(g, on, true); h.table != read || len(mirror.Wanted(telemetry.TableHash)) != 2 || h.Warning() != "" {
+		t.Errorf("%d rows of the hash, warning %q", len(mirror.Wanted(telemetry.TableHash)), h.Warning())
+	}
+	if h.Reconcile(g, &Settings{}, true); h.part.Runs() || h.table != nil || len(mirror.Wanted(telemetry.TableHash))+len(mirror.Wanted(telemetry.TableNextHop)) != 0 {
+		t.Error("rows stay where they are no longer configured")
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
 	}
 }

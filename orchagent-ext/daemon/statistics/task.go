@@ -33,7 +33,18 @@ type Switch interface {
 // period is the time between two rounds.
 const period = time.Second
 
-// Task publishes statistics. Make it with [New]. [Task.Reconcile] and [Task.Warning] are for any
+// Settings are a switch with its ports. The task alone calls the switch.
+type Settings struct {
+	Switch Switch // nil: none is open, and the rows stay as they are
+	Ports  []Port
+}
+
+// Report is the state of the task.
+type Report struct {
+	Warning string // about ports that are set down against PORT; "": there is none
+}
+
+// Task publishes statistics. Make it with [New]. [Task.Reconcile] and [Task.Report] are for any
 // goroutine, and wait for nothing; all else is of [Task.Run].
 type Task struct {
 	log     *slog.Logger
@@ -53,7 +64,7 @@ type Task struct {
 	err      error                           // that was logged last
 }
 
-// settings are a switch with its ports. They are immutable; the task alone calls the switch.
+// settings are those of a round. They are immutable.
 type settings struct {
 	sw    Switch // nil: the switch is closed
 	ports []Port
@@ -69,23 +80,22 @@ func New(rows *sonicdb.Mirror, log *slog.Logger, now func() time.Time) *Task {
 	}
 }
 
-// Reconcile makes the task read statistics of ports from a switch; nil: of none, and the rows
-// stay as they are. Another switch than before is read from its next call on, and the ports from
-// the next round on.
-func (t *Task) Reconcile(sw Switch, ports []Port) {
-	s := &settings{sw: sw, ports: ports, named: make(map[string]Port, len(ports))}
-	for _, p := range ports {
+// Reconcile gives the task its settings. Another switch than before is read from its next call on,
+// and the ports from the next round on.
+func (t *Task) Reconcile(want Settings) {
+	s := &settings{sw: want.Switch, ports: want.Ports, named: make(map[string]Port, len(want.Ports))}
+	for _, p := range want.Ports {
 		s.named[p.Name] = p
 	}
 	t.wanted.Store(s)
 }
 
-// Warning names the ports that are set down against PORT; "": none is.
-func (t *Task) Warning() string {
+// Report implements [task.Worker].
+func (t *Task) Report() (r Report) {
 	if down := t.down.Load(); down != nil {
-		return warning(*down, t.now())
+		r.Warning = warning(*down, t.now())
 	}
-	return ""
+	return r
 }
 
 // Run reads and publishes until ctx is done. Then it returns nil.

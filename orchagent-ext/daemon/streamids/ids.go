@@ -21,7 +21,7 @@ import (
 type IDs struct {
 	scope      scope    // nil: Stream IDs are off
 	settings   Settings // of the scope
-	global     task.Child[Settings, *globalTask]
+	global     task.Part[Settings, globalReport, *globalTask]
 	flows      map[flow.Key]*streamFlow
 	remembered map[flow.Key]uint16 // of an earlier process
 	stats      Counts

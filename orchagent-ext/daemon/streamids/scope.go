@@ -29,7 +29,7 @@ type Settings struct {
 
 // Reconcile brings the IDs to their settings. A flow keeps its ID where the settings are as
 // before.
-func (s *IDs) Reconcile(ctx context.Context, g task.Group, want Settings, access *etcd.Access, log *slog.Logger) {
+func (s *IDs) Reconcile(g task.Group, want Settings, access *etcd.Access, log *slog.Logger) {
 	s.use(want, func(have map[flow.Key]*streamFlow) scope {
 		switch {
 		case want.FiveTuple:
@@ -39,7 +39,7 @@ func (s *IDs) Reconcile(ctx context.Context, g task.Group, want Settings, access
 		case want.Scope == config.ScopeLocal:
 			return newLocalScope(s.remembered, have)
 		case want.Scope == config.ScopeGlobal:
-			err := s.global.Reconcile(ctx, g, want, func() (*globalTask, error) {
+			err := s.global.Reconcile(g, want, func() (*globalTask, error) {
 				ids, err := streamid.New(streamid.Config{Config: access.Apply(want.Etcd), Seed: want.Seed, Log: log})
 				return &globalTask{ids, log}, err
 			})
@@ -47,7 +47,7 @@ func (s *IDs) Reconcile(ctx context.Context, g task.Group, want Settings, access
 				log.Warn("no flow gets a stream id", "error", err)
 				return noScope{why: err}
 			}
-			return globalScope{s.global.Task().Global}
+			return globalScope{s.global.Worker()}
 		}
 		return nil
 	})
@@ -134,8 +134,17 @@ func (t *globalTask) Run(ctx context.Context) error {
 	return nil
 }
 
+// globalReport is the state of the session.
+type globalReport struct {
+	err  error  // why flows lack an ID; nil: they have one
+	lost uint64 // leases
+}
+
+// Report implements [task.Worker].
+func (t *globalTask) Report() globalReport { return globalReport{t.Err(), t.Stats().Lost} }
+
 // globalScope asks etcd.
-type globalScope struct{ ids *streamid.Global }
+type globalScope struct{ ids *globalTask }
 
 // want implements scope: 0 until etcd has answered.
 func (s globalScope) want(k flow.Key) (uint16, error) {
@@ -156,7 +165,7 @@ func (globalScope) name() string { return "global" }
 func (globalScope) keeps() bool { return false }
 
 // err implements scope.
-func (s globalScope) err() error { return s.ids.Err() }
+func (s globalScope) err() error { return s.ids.Report().err }
 
 // lost implements scope.
-func (s globalScope) lost() uint64 { return s.ids.Stats().Lost }
+func (s globalScope) lost() uint64 { return s.ids.Report().lost }

@@ -76,10 +76,10 @@ func chooseGlobal(t *testing.T, with etcd.Config, reader files.Reader, plaintext
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	log := slog.New(slog.DiscardHandler)
-	g, ctx := task.NewGroup(ctx, log)
+	g, _ := task.NewGroup(ctx, log)
 	with.Domain = "default"
 	var s IDs
-	s.Reconcile(ctx, g, Settings{Scope: config.ScopeGlobal, Etcd: with}, &etcd.Access{Read: reader.Read, ReadPassword: reader.ReadPassword, Plaintext: plaintext}, log)
+	s.Reconcile(g, Settings{Scope: config.ScopeGlobal, Etcd: with}, &etcd.Access{Read: reader.Read, ReadPassword: reader.ReadPassword, Plaintext: plaintext}, log)
 	t.Cleanup(func() {
 		stop()
 		if err := g.Wait(); err != nil {
