@@ -39,7 +39,10 @@ type Environment struct {
 	Ports   Ports
 	// Depths reads queues, in the order of its argument; nil once ctx is done. It may be nil.
 	Depths func(ctx context.Context, queues []sai.ObjectID) []watch.Depth
-	Log    *slog.Logger
+	// Realtime makes the process ready for a real-time thread that runs Go, or as it was before. It
+	// may be nil.
+	Realtime func(on bool)
+	Log      *slog.Logger
 }
 
 // Control is flow control of a switch, which runs while notifications are configured. The

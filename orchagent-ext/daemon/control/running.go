@@ -23,7 +23,8 @@ import (
 // running is flow control while it runs: the real-time task, and all that it works with.
 type running struct {
 	*flowcontrol.Task
-	log *slog.Logger
+	log      *slog.Logger
+	realtime func(on bool) // of the process; nil: it stays as it is
 	// The switch, the raw sockets, and the kernel's neighbor table, which the task works
 	// with. release closes messages; the library stays open.
 	library   flowcontrol.Library
@@ -60,7 +61,7 @@ type marks struct{ high, low uint32 }
 
 // newRunning returns flow control of a switch, which is idle until it is configured.
 func newRunning(m mode, env *Environment) (_ *running, err error) {
-	r := &running{log: env.Log, library: env.Library, neighbors: neighbors.New(env.Log), marks: map[sai.ObjectID]marks{}}
+	r := &running{log: env.Log, realtime: env.Realtime, library: env.Library, neighbors: neighbors.New(env.Log), marks: map[sai.ObjectID]marks{}}
 	if m == estimated {
 		if r.estimates, err = watch.New(env.Depths); err != nil {
 			return nil, err
@@ -88,6 +89,10 @@ func newRunning(m mode, env *Environment) (_ *running, err error) {
 // Run implements [task.Worker]: when ctx ends holds are released, and requests to neighbors are
 // canceled.
 func (r *running) Run(ctx context.Context) error {
+	if r.realtime != nil {
+		r.realtime(true)
+		defer r.realtime(false)
+	}
 	g, ctx := task.NewGroup(ctx, r.log)
 	parts := []func(context.Context) error{r.Task.Run, r.messages.Run, r.neighbors.Run}
 	if r.estimates != nil {

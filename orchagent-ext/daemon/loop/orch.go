@@ -45,6 +45,10 @@ type Config struct {
 	// Warnings returns warnings of the caller's parts. It may be nil.
 	Warnings func() []string
 
+	// Realtime makes the process ready for a real-time thread that runs Go, or as it was before. It
+	// may be nil.
+	Realtime func(on bool)
+
 	// Files reads the files that rows name.
 	Files files.Reader
 
@@ -371,7 +375,7 @@ func (o *orch) control(g task.Group) {
 	if o.sw == nil || o.settings() == nil {
 		return
 	}
-	env := control.Environment{Library: o.sw.Library, Ports: o.sw.Ports, Depths: o.sw.Depths, Log: o.conf.Log}
+	env := control.Environment{Library: o.sw.Library, Ports: o.sw.Ports, Depths: o.sw.Depths, Realtime: o.conf.Realtime, Log: o.conf.Log}
 	in := control.Inputs{Choices: o.sw.outcome.Choices, Sampling: cmp.Or(o.sw.SampleRate(), o.sw.outcome.Sampling), Hosts: o.path.RoundTrips().Hosts, Now: o.conf.Now()}
 	o.sw.control.Reconcile(g, &o.settings().Control, in, &env)
 }

@@ -157,7 +157,7 @@ func Run(ctx context.Context, o *Options, stdout, stderr io.Writer) error {
 		Databases: databases, Version: o.Version, Log: log, Now: time.Now, StateFile: o.rowsFile(),
 		Open:          (&opener{ctx, o, databases, log, guard, new(gate.Gate)}).open,
 		Files:         files.Reader{Folders: slices.Concat(files.Default, o.Folders), Reserved: o.Reserved},
-		EtcdPlaintext: o.Plaintext,
+		EtcdPlaintext: o.Plaintext, Realtime: new(realtime).Set,
 	}
 	if o.Mode == Remove {
 		return loop.Remove(ctx, c)
