@@ -32,13 +32,20 @@ type Ports interface {
 	Classes(ports []string) (map[string]*engine.Classes, error)
 }
 
-// Environment is the part of the switch that flow control works with. Library is nil where the
-// driver watches and holds no single flows.
-type Environment struct {
-	Library flowcontrol.Library
+// Switch is the part of an open switch that flow control works with.
+type Switch struct {
+	Library flowcontrol.Library // nil: the driver watches and holds no single flows
 	Ports   Ports
-	// Depths reads queues, in the order of its argument; nil once ctx is done. It may be nil.
+
+	// Depths reads queues, in the order of its argument, in a goroutine of its own; it returns nil
+	// once ctx is done. It may be nil.
 	Depths func(ctx context.Context, queues []sai.ObjectID) []watch.Depth
+}
+
+// Environment is the switch and the process that flow control works in.
+type Environment struct {
+	Switch
+
 	// Realtime makes the process ready for a real-time thread that runs Go, or as it was before. It
 	// may be nil.
 	Realtime func(on bool)

@@ -49,7 +49,7 @@ func TestStopEndsAllThatReconcileStarted(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	g, _ := task.NewGroup(t.Context(), log)
 	library := &idle{marking{set: map[sai.ObjectID]marks{}}}
-	env := &Environment{Library: library, Ports: fakePorts{}, Log: log}
+	env := &Environment{Switch: Switch{Library: library, Ports: fakePorts{}}, Log: log}
 	var c Control
 	files := 0
 	for round := range 3 {

@@ -375,7 +375,7 @@ func (o *orch) control(g task.Group) {
 	if o.sw == nil || o.settings() == nil {
 		return
 	}
-	env := control.Environment{Library: o.sw.Library, Ports: o.sw.Ports, Depths: o.sw.Depths, Realtime: o.conf.Realtime, Log: o.conf.Log}
+	env := control.Environment{Switch: o.sw.Control, Realtime: o.conf.Realtime, Log: o.conf.Log}
 	in := control.Inputs{Choices: o.sw.outcome.Choices, Sampling: cmp.Or(o.sw.SampleRate(), o.sw.outcome.Sampling), Hosts: o.path.RoundTrips().Hosts, Now: o.conf.Now()}
 	o.sw.control.Reconcile(g, &o.settings().Control, in, &env)
 }

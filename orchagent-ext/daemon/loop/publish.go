@@ -145,7 +145,7 @@ func (o *orch) count() {
 // stats are the counters of the daemon. Skipped packets show as a share, too: it reveals
 // stacks that label on their own.
 func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
-	share, lost, policed := 0.0, o.sw.RingFull(), o.sw.Policed()
+	share, lost := 0.0, o.sw.Lost()
 	if all := written + skipped; all > 0 {
 		share = math.Round(1000*float64(skipped)/float64(all)) / 10
 	}
@@ -154,7 +154,7 @@ func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
 	noCapacity, noRoom, evicted := o.entries.Refused()
 	return &telemetry.Stats{
 		ReadTime: telemetry.FineStamp(o.conf.Now()), LabelSkippedPercent: &share,
-		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost, CpuPoliced: &policed, CpuDiscarded: o.sw.CPUDiscards(),
+		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost.RingFull, CpuPoliced: &lost.Policed, CpuDiscarded: lost.Discarded,
 		CpuRoce: &cpu.RoCE, CpuTunnelled: &cpu.Tunnelled, CpuNotRoce: &cpu.NotRoCE, CpuMalformed: &cpu.Malformed, CpuQueueFull: &cpu.QueueFull,
 		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce, CpuUnfollowed: &cpu.Unfollowed, CpuSamplesFull: &cpu.SamplesFull,
 		RttSamples: &trips.Taken, RttRefused: telemetry.Count(trips.Short + trips.Long), RttRepeated: &trips.Repeated, RttUnfollowed: &trips.Full,

@@ -132,9 +132,7 @@ func (fakeSwitch) Queues([]string) (map[string]int, error)                      
 func (fakeSwitch) AtOnce(bool) int                                                   { return 1 }
 func (fakeSwitch) Warnings() []string                                                { return nil }
 func (fakeSwitch) SampleRate() uint32                                                { return 0 }
-func (fakeSwitch) RingFull() uint64                                                  { return 0 }
-func (fakeSwitch) CPUDiscards() *uint64                                              { return nil }
-func (fakeSwitch) Policed() uint64                                                   { return 0 }
+func (fakeSwitch) Lost() Lost                                                        { return Lost{} }
 
 // database opens a database of a Redis of the test's own.
 // awaitFields waits until a row has fields, each as name=value, or name~part of it.

@@ -13,40 +13,27 @@ import (
 	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/desired"
 	"sluice/orchagent-ext/daemon/entries"
+	"sluice/orchagent-ext/daemon/placement"
 	"sluice/orchagent-ext/daemon/settings"
 	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/db/telemetry"
-	"sluice/orchagent-ext/hold/flowcontrol"
-	"sluice/orchagent-ext/hold/watch"
-	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/gate"
 	"sluice/orchagent-ext/switch/orchagent"
-	sai "sluice/sai-shim"
 )
 
-// Switch is an open switch: the driver that programs it, the source of packets to the
-// CPU, and optional parts.
+// Switch is an open switch.
 type Switch struct {
-	engine.Driver
-	packetio.Source
+	engine.Driver   // that programs it
+	packetio.Source // of packets to the CPU
 	Hardware
+	Control control.Switch
 
 	// Kernel: the Linux kernel is the switch, so that its hash is known.
 	Kernel bool
 
 	// Rules sends flows to next hops, from any goroutine; nil: the engine does, by Driver.
-	Rules redirector.Switch
-
-	// Ports are those that flow control works with.
-	Ports control.Ports
-
-	// Library watches and holds single flows; nil: no driver of this kind does.
-	Library flowcontrol.Library
-
-	// Depths reads queues, in the order of its argument, in a goroutine of its own; it returns nil
-	// once ctx is done.
-	Depths func(ctx context.Context, queues []sai.ObjectID) []watch.Depth
+	Rules placement.RuleSwitch
 
 	// Turns gives turns at the switch; nil for a driver that writes rows.
 	Turns *gate.Gate
@@ -54,6 +41,8 @@ type Switch struct {
 
 // Hardware is the ports and the counters of a switch.
 type Hardware interface {
+	entries.Hardware
+
 	// Counters returns a reader of counters for the ports of the last SetPorts, which belongs to
 	// another goroutine.
 	Counters() statistics.Switch
@@ -69,16 +58,9 @@ type Hardware interface {
 	// or gone without a row of PORT.
 	PortsChanged() bool
 
-	// PortName returns the name of a port by its number in frames; "": it has none, or
-	// is not known.
-	PortName(number uint64) string
-
 	// Expect announces the packets that will come to the CPU: those of a policy by the
 	// chosen methods.
 	Expect(p engine.Policy, c engine.Choices)
-
-	// Count returns the packets and octets that an ACL counter counted.
-	Count(counter *engine.Record) (packets, octets uint64, err error)
 
 	// SampleRate returns how many packets one sample represents, by the last sample; 0: by the
 	// policy.
@@ -87,18 +69,18 @@ type Hardware interface {
 	// Warnings returns the faults of objects on the switch, for the operator.
 	Warnings() []string
 
-	// RingFull returns how many packets to the CPU found the receive ring full.
-	RingFull() uint64
-
-	// Policed returns how many packets to the CPU were more than the policy's CPU allows.
-	Policed() uint64
-
-	// CPUDiscards returns how many packets to the CPU the switch itself dropped; nil for a
-	// switch without that counter.
-	CPUDiscards() *uint64
+	// Lost returns the counters of packets that the CPU did not get.
+	Lost() Lost
 
 	// Close leaves the objects on the switch.
 	Close() error
+}
+
+// Lost counts packets to the CPU that were lost.
+type Lost struct {
+	RingFull  uint64  // found the receive ring full
+	Policed   uint64  // were more than the policy's CPU allows
+	Discarded *uint64 // were dropped by the switch itself; nil: it has no counter
 }
 
 // ErrPorts means that a switch is to be opened again, to have the ports that there are now:

@@ -56,11 +56,19 @@ func (s *Settings) ChoosesLabels(method engine.Method) bool {
 // method returns that of the switch.
 func (in Inputs) method() engine.Method { return in.Outcome.Method(engine.NeedPlacement) }
 
+// RuleSwitch has rules to next hops, for any goroutine.
+type RuleSwitch interface {
+	redirector.Switch
+
+	// SetReserve sets how many entries of ACL tables stay free for the operator's rules.
+	SetReserve(n int)
+}
+
 // Environment is the open switch, and the databases beside it.
 type Environment struct {
 	Engine *engine.Engine
 	// sends flows to next hops, from any goroutine; nil: Engine does, in the loop, by [Request]
-	Rules  redirector.Switch
+	Rules  RuleSwitch
 	Flows  placer.Registry // of flows with entries
 	Switch placer.Switch   // has these entries
 

@@ -112,12 +112,10 @@ type redirectReport struct {
 func newRedirecting(s *Rules, moves redirect.Moves, env *Environment, order *programmed) *redirecting {
 	r := &redirecting{settings: s, env: env, requests: make(chan *Request)}
 	r.moves.Store(uint32(moves))
-	sw := env.Rules
-	if sw == nil {
-		sw = &oneByOne{ask: r.ask}
-	}
-	if keeps, is := sw.(interface{ SetReserve(n int) }); is {
-		keeps.SetReserve(s.Reserve)
+	var sw redirector.Switch = &oneByOne{ask: r.ask}
+	if env.Rules != nil {
+		env.Rules.SetReserve(s.Reserve)
+		sw = env.Rules
 	}
 	r.Redirector = redirector.New(s.Config, carried{order}, sw, env.Log)
 	if env.Holds != nil {

@@ -36,6 +36,8 @@ type slow struct {
 	fails   error
 }
 
+func (s *slow) SetReserve(int) {}
+
 func (s *slow) Adopt() ([]engine.Redirection, error) {
 	return []engine.Redirection{rule(1, "up1"), rule(2, "up1")}, nil
 }
@@ -121,7 +123,7 @@ func TestNextHopsAreThoseOfTheVRFOfTheFlow(t *testing.T) {
 	names := map[uint64]string{1: "Ethernet0", 2: "Ethernet4", 3: "Ethernet8"}
 	at := func(host byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 1, 0, host}) }
 	for name, tt := range map[string]struct {
-		rules redirector.Switch
+		rules RuleSwitch
 		want  string
 	}{
 		"driver sai":       {nil, "map[10.1.0.1:]"},

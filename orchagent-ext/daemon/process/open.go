@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/loop"
 	"sluice/orchagent-ext/daemon/settings"
 	"sluice/orchagent-ext/daemon/statistics"
@@ -83,8 +84,8 @@ func (o *opener) open(want loop.Opening) (*loop.Switch, error) {
 		hardware.reload = func(ports []engine.Port) error { return lib.ReloadPorts(profilePorts, portList(ports)) }
 	}
 	return &loop.Switch{
-		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Ports: sw,
-		Library: lib.Beside(o.gate.At(context.Background(), gate.Holds)), Depths: depths(lib, o.gate), Turns: o.gate,
+		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Turns: o.gate,
+		Control: control.Switch{Library: lib.Beside(o.gate.At(context.Background(), gate.Holds)), Ports: sw, Depths: depths(lib, o.gate)},
 	}, nil
 }
 
@@ -211,8 +212,10 @@ func (s *switched) Expect(engine.Policy, engine.Choices) {}
 // SampleRate implements [loop.Hardware].
 func (s *switched) SampleRate() uint32 { return 0 }
 
-// RingFull returns the packets that found the ring full.
-func (s *switched) RingFull() uint64 { return s.source.RingFull() }
+// Lost implements [loop.Hardware].
+func (s *switched) Lost() loop.Lost {
+	return loop.Lost{RingFull: s.source.RingFull(), Policed: s.Policed(), Discarded: s.CPUDiscards()}
+}
 
 // Counters implements [loop.Hardware]: the reader of before for the same ports, which knows their
 // queues.
