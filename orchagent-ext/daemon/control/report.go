@@ -105,7 +105,7 @@ func (c *Control) Count(e *status.Encoder) []ygot.GoStruct {
 		return nil
 	}
 	if n, due := r.released.due(r.report.Counters.Watchdog, r.report.At); due {
-		r.log.Warn("a neighbor held flows for too long without an end: they go on, and it is ignored about them", "times", n)
+		r.log.Warn("hold limit reached: flows released, further holds of them by the neighbor ignored", "times", n)
 	}
 	counted := r.rows(e.Fill)
 	c.earlier.add(counted)

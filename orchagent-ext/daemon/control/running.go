@@ -170,7 +170,7 @@ func (r *running) configure(want wanted, sw Ports, trip time.Duration) error {
 			return err
 		}
 		if err := r.messages.Unpoliced(); err != nil && r.config == nil {
-			r.log.Warn("a flood of messages by one port may delay those of others", "error", err)
+			r.log.Warn("cannot police messages by port: a flood at one port may delay those of others", "error", err)
 		}
 		r.config = c
 		r.Configure(c)

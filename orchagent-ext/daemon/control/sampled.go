@@ -45,7 +45,7 @@ func classesOf(ports []string, sw Ports) (map[sai.ObjectID]*engine.Classes, erro
 		}
 	}
 	if err != nil {
-		err = fmt.Errorf("which queue packets wait in is not known: %w", err)
+		err = fmt.Errorf("read which queue packets wait in: %w", err)
 	}
 	return all, err
 }

@@ -113,7 +113,7 @@ func (w wanted) watches() bool { return w.Choices.Method(engine.NeedThreshold) !
 // held; nil: it does.
 func (w wanted) unable() error {
 	if w.Choices == nil {
-		return errors.New("the switch has not been asked yet what it can do")
+		return errors.New("the abilities of the switch are not known yet")
 	}
 	if w.watches() {
 		return nil

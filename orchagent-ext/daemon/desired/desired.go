@@ -28,13 +28,13 @@ const (
 )
 
 // ErrLoading is the failure while SONiC loads CONFIG_DB.
-var ErrLoading = errors.New("CONFIG_DB is being loaded (" + initialized + " is 0): nothing is changed until it is")
+var ErrLoading = errors.New("SONiC is loading CONFIG_DB (" + initialized + " is 0): changes wait for it")
 
 // NoPorts is the warning in a phase that is [Phase.Unloaded].
-const NoPorts = "CONFIG_DB has no PORT rows any more: what is on the switch is kept until it has, for 5 minutes at most"
+const NoPorts = "CONFIG_DB lost its PORT rows: objects on the switch stay until they return, for 5 minutes at most"
 
 // Emptied is the warning while CONFIG_DB loses its rows.
-const Emptied = initialized + " is gone from CONFIG_DB: what is on the switch is kept until SONiC has loaded it again, for 5 minutes at most"
+const Emptied = initialized + " is gone from CONFIG_DB: objects on the switch stay until SONiC has loaded it again, for 5 minutes at most"
 
 // longestLoading is how long the objects on the switch are kept while CONFIG_DB is emptied or loaded.
 const longestLoading = 5 * time.Minute
@@ -120,7 +120,7 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 	}
 	s.snapshot = snapshot
 	for i := range rejected {
-		s.log.Warn("a row is not in force", "error", &rejected[i])
+		s.log.Warn("row rejected", "error", &rejected[i])
 		s.rejectedAt[rejected[i].Table+"|"+rejected[i].Key] = s.now()
 	}
 	s.phase = s.phase.After(PortsBack)
@@ -144,7 +144,7 @@ func (s *State) remember(ctx context.Context) Event {
 	s.rows.Remember(known)
 	errs, err := s.stateDB.Read(ctx, telemetry.TableConfigError)
 	if err != nil {
-		s.log.Warn("last good rows of an earlier process cannot be read", "error", err)
+		s.log.Warn("cannot read the last good rows of an earlier process", "error", err)
 	}
 	s.rows.Remember(telemetry.LastGood(errs))
 	if len(known) == 0 {
@@ -184,7 +184,7 @@ func (s *State) GiveUp(ctx context.Context) time.Duration {
 	case !back && !s.expired():
 		return longestLoading - s.now().Sub(s.lostAt)
 	case !back && s.snapshot != s.latest:
-		s.log.Warn("CONFIG_DB was not loaded again: what is on the switch is removed", "after", longestLoading)
+		s.log.Warn("CONFIG_DB was not loaded again: removing objects from the switch", "after", longestLoading)
 	}
 	if s.held {
 		s.held, s.whole = false, s.latest

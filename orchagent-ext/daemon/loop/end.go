@@ -51,7 +51,7 @@ func (o *orch) comesBack(ctx context.Context) bool {
 	// as they are now: the loop may not have heard yet
 	all, err := o.configDB.Read(ctx, "FEATURE", "SLUICE")
 	if err != nil {
-		o.conf.Log.Warn("objects are left on the switch: it is unknown whether the feature was disabled", "error", err)
+		o.conf.Log.Warn("objects stay on the switch: cannot read whether the feature is disabled", "error", err)
 		return true
 	}
 	for _, r := range all {
@@ -83,7 +83,7 @@ func (o *orch) takeOff(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		o.conf.Log.Info("taken off the switch", "objects", outcome.Removed)
+		o.conf.Log.Info("objects removed from the switch", "objects", outcome.Removed)
 	}
 	o.ledger.EndCopy()
 	return errors.Join(o.out.clear(ctx), o.warm.Forget(ctx))

@@ -22,7 +22,7 @@ func (f *failure) note(err error, now time.Time, log *slog.Logger) {
 		return
 	}
 	if f.err == nil || f.err.Error() != err.Error() {
-		log.Error("the switch is not as configured; trying again", "error", err)
+		log.Error("reconciliation failed, retrying", "error", err)
 	}
 	f.err, f.at = err, now
 }

@@ -93,7 +93,7 @@ func Run(ctx context.Context, c Config) error {
 			return err
 		}
 		f.Add(failed, began, c.Now())
-		c.Log.Error("the loop ended by a fault, and is started again", "error", failed, "faults", f.Count, "in", f.Delay)
+		c.Log.Error("loop failed, restarting", "error", failed, "faults", f.Count, "in", f.Delay)
 	}
 }
 
@@ -326,10 +326,10 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 		}
 	}
 	for _, problem := range outcome.Problems {
-		o.conf.Log.Warn("done without", "object", problem)
+		o.conf.Log.Warn("object omitted", "reason", problem)
 	}
 	if outcome.Created+outcome.Removed+outcome.Set > 0 {
-		o.conf.Log.Info("the switch is brought to what is configured", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
+		o.conf.Log.Info("switch reconciled", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
 	}
 	o.sw.outcome = outcome
 	if p.Export != nil {

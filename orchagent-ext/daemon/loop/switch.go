@@ -85,7 +85,7 @@ type Lost struct {
 
 // ErrPorts means that a switch is to be opened again, to have the ports that there are now:
 // its library does not change them while it is open.
-var ErrPorts = errors.New("the ports are others than the switch was opened with")
+var ErrPorts = errors.New("ports changed since the switch was opened")
 
 // made is the driver by which a recorded object was created.
 func made(r *engine.Record) settings.Driver {
@@ -221,13 +221,13 @@ func (o *orch) setPorts(writing context.Context) error {
 	case err != nil || !reloaded:
 		return err
 	}
-	o.conf.Log.Info("ports have come or gone")
+	o.conf.Log.Info("ports changed")
 	return o.sw.engine.CheckBindings()
 }
 
 // reopen closes the switch, where its objects stay, and takes it over again.
 func (o *orch) reopen(writing context.Context, why error) error {
-	o.conf.Log.Warn("ports have come or gone: the switch is opened again", "error", why)
+	o.conf.Log.Warn("reopening the switch", "error", why)
 	err := o.closeSwitch()
 	// Entries of flows take half of the memory. Those of the closed switch go now: otherwise
 	// they stay beside those that are taken over, until the collector's next cycle.
@@ -249,7 +249,7 @@ func (o *orch) checkDrift() bool {
 	if err != nil {
 		o.note(err)
 	} else if changed {
-		o.conf.Log.Info("other processes have changed objects of Sluice, or the abilities of the switch have changed")
+		o.conf.Log.Info("drift found: another process changed objects of Sluice, or the abilities of the switch changed")
 	}
 	return changed || err != nil
 }

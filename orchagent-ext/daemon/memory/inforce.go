@@ -162,5 +162,5 @@ func (k *InForce) Warning() string {
 	if k.err == nil {
 		return ""
 	}
-	return fmt.Sprintf("rows in force cannot be kept for the next start: %v", k.err)
+	return fmt.Sprintf("cannot keep the rows in force for the next start: %v", k.err)
 }

@@ -124,7 +124,7 @@ func (p *Path) RoundTrips() *packetio.RoundTrips {
 // Describe adds the warnings of the path to a report.
 func (p *Path) Describe(r *status.Report) {
 	if p.exportErr != nil {
-		r.Warn("nothing is exported: " + p.exportErr.Error())
+		r.Warn("cannot export flows: " + p.exportErr.Error())
 	}
 	if p.Stats().Datagrams > 0 {
 		r.Warn("the method rewrite cannot match the source queue pair of datagrams (UD): all that go to one queue pair have one label, with source queue pair 0; compute tells them apart")

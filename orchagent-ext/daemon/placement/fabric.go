@@ -69,7 +69,7 @@ func newSharing(s Fabric, access *etcd.Access, log *slog.Logger) *sharing {
 		MostRows: plan.MaxLeaves, MostOctets: plan.MaxRowOctets, MostTotal: mostShared, Log: log,
 	})
 	if err != nil {
-		log.Warn("loads are not shared with other leaves", "error", err)
+		log.Warn("cannot share loads with other leaves", "error", err)
 		return &sharing{err: err}
 	}
 	return &sharing{Share: placer.NewShare(board, log)}

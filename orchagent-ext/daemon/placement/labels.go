@@ -67,6 +67,6 @@ func (p *Placement) moveLabels(held placer.Held) {
 	l, began := p.labels, p.env.Now()
 	moves, waiting := l.Moves(held)
 	err := l.CarryOut(p.env.Switch, moves, began)
-	l.watch.polled(err, p.env.Log, "flows cannot be moved")
+	l.watch.polled(err, p.env.Log, "cannot move flows")
 	l.watch.due.Reset(l.Pace(waiting, l.took+p.env.Now().Sub(began)))
 }

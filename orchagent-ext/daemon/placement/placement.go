@@ -205,7 +205,7 @@ type watch struct {
 func newWatch(log *slog.Logger) watch {
 	news, err := nexthops.Subscribe()
 	if err != nil {
-		log.Warn("changes of next hops are seen late", "error", err)
+		log.Warn("cannot subscribe to next hops: changes are seen late", "error", err)
 		news = nil
 	}
 	return watch{news: news, due: time.NewTimer(0)}

@@ -123,7 +123,7 @@ func newRedirecting(s *Rules, moves redirect.Moves, env *Environment, order *pro
 	}
 	var err error
 	if r.news, err = nexthops.Subscribe(); err != nil {
-		env.Log.Warn("changes of next hops are seen late", "error", err)
+		env.Log.Warn("cannot subscribe to next hops: changes are seen late", "error", err)
 	}
 	return r
 }
@@ -180,7 +180,7 @@ func (r *redirecting) poll() {
 	r.SetMoves(redirect.Moves(r.moves.Load()))
 	err := r.Poll(now)
 	if err != nil && r.ctx.Err() == nil && (r.err == nil || r.err.Error() != err.Error()) {
-		r.env.Log.Warn("flows cannot be redirected", "error", err)
+		r.env.Log.Warn("cannot redirect flows", "error", err)
 	}
 	r.err = err
 }

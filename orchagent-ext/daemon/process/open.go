@@ -54,7 +54,7 @@ type opener struct {
 // them.
 func (o *opener) open(want loop.Opening) (*loop.Switch, error) {
 	if len(want.Ports) == 0 {
-		return nil, errors.New("CONFIG_DB has no PORT rows: the switch is opened when there are some")
+		return nil, errors.New("CONFIG_DB has no PORT rows: the switch opens once there are some")
 	}
 	if want.Driver == settings.Orchagent {
 		return o.openRows()
@@ -69,7 +69,7 @@ func (o *opener) open(want loop.Opening) (*loop.Switch, error) {
 			return nil, err
 		}
 		if ports, opened = present(ports); len(ports) == 0 {
-			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch is opened when there is one")
+			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch opens once one is")
 		}
 	}
 	lib, err := o.options.openLibrary(libraryUse{ports: ports, cpu: want.CPU, cold: want.Cold, noExtension: o.guard.NoExtension(), avoid: o.guard.Avoid(), watcher: o.guard})
@@ -124,7 +124,7 @@ func (o *Options) openLibrary(use libraryUse) (*sai.Library, error) {
 		return nil, errors.Join(err, lib.Close(), forgetWarm(o.warmFile()))
 	}
 	if err := forgetWarm(o.warmFile()); err != nil {
-		return nil, errors.Join(fmt.Errorf("a later start would go on by an old state: %w", err), lib.Close())
+		return nil, errors.Join(fmt.Errorf("a later start would use an outdated state: %w", err), lib.Close())
 	}
 	return lib, nil
 }

@@ -122,7 +122,7 @@ func (o *Options) enterSandbox(log *slog.Logger) {
 		return
 	}
 	if err := sandbox.Enter(o.sandboxProfile()); err != nil {
-		log.Warn("system calls that are never needed stay allowed", "error", err)
+		log.Warn("cannot enter the sandbox: all system calls stay allowed", "error", err)
 	}
 }
 

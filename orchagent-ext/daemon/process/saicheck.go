@@ -32,7 +32,7 @@ import (
 func saiCheck(ctx context.Context, o *Options, in io.Reader, out, stderr io.Writer) error {
 	var order saicheck.Order
 	if err := json.NewDecoder(in).Decode(&order); err != nil {
-		return fmt.Errorf("read what to check, as `sluice sai-check` writes it: %w", err)
+		return fmt.Errorf("read the order of `sluice sai-check`: %w", err)
 	}
 	if file, is := out.(*os.File); is { // the library's own lines go elsewhere
 		fd, err := unix.Dup(int(file.Fd()))
@@ -111,7 +111,7 @@ func (o *Options) consult(ctx context.Context, port *engine.Port) error {
 		return nil // as if there was none: Redis does not run
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("STATE_DB tells of %d objects of Sluice on the switch: remove them first, by sluiced --remove", len(left))
+		return fmt.Errorf("STATE_DB lists %d objects of Sluice on the switch: remove them first with sluiced --remove", len(left))
 	}
 	configured, err := read(ctx, databases, "CONFIG_DB", config.Tables()...)
 	if err != nil {

@@ -71,7 +71,7 @@ func (h *Routes) Reconcile(g task.Group, s *Settings, kernel bool) {
 	switch r := h.part.Report(); {
 	case r == nil: // it is being read
 	case r.err != nil:
-		h.warning = "next hops are not told: " + task.FirstLine(r.err)
+		h.warning = "cannot publish next hops: " + task.FirstLine(r.err)
 	case h.table != r || h.shown != s:
 		all, left := hopRows(r.table, s.Links)
 		h.table, h.shown, h.warning = r, s, r.late

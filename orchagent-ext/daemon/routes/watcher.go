@@ -43,7 +43,7 @@ func (w *watcher) Run(ctx context.Context) error {
 		defer news.Close()
 		changed = news.Changed()
 	} else {
-		late = "changes of routes are seen late: " + err.Error()
+		late = "cannot subscribe to routes, so changes are seen late: " + err.Error()
 	}
 	for {
 		r := &reading{late: late}

@@ -130,7 +130,7 @@ func (r *resolved) sourceWarnings(c *flowcontrol.Config) (w []string) {
 			w = append(w, "SLUICE_PPFC|global is enabled, and SLUICE|global has neither router_id nor router_id_v6: no PPFC is sent or taken")
 		}
 		if len(r.PPFCGateways) == 0 {
-			w = append(w, "SLUICE_PPFC|global is enabled, and SLUICE_PPFC_GATEWAY has no row: no gateway can be told, and no source is served here")
+			w = append(w, "SLUICE_PPFC|global is enabled, and SLUICE_PPFC_GATEWAY has no row: no gateway can be notified, and no source is served here")
 		}
 		// A node without peers that notifies its clients is the gateway of its own flows.
 		if c.Ingress != nil && len(c.Ingress.Serves) > 0 && len(c.Ingress.Peers) == 0 && c.Ingress.Client == flowcontrol.ClientNone {
@@ -138,11 +138,11 @@ func (r *resolved) sourceWarnings(c *flowcontrol.Config) (w []string) {
 		}
 	}
 	if c.Ingress != nil && c.Ingress.Client == flowcontrol.ClientCNP && len(c.Ingress.Hosts) == 0 {
-		w = append(w, "client_message of SLUICE_PPFC|global is cnp, and SLUICE_RATE_ADVICE_HOST has no row: no client is told")
+		w = append(w, "client_message of SLUICE_PPFC|global is cnp, and SLUICE_RATE_ADVICE_HOST has no row: no client is notified")
 	}
 	if !r.advises() {
 		if c.Ingress != nil && c.Ingress.Client == flowcontrol.ClientRateAdvice {
-			w = append(w, "client_message of SLUICE_PPFC|global is rate-advice, and SLUICE_RATE_ADVICE|global is not enabled: no client is told")
+			w = append(w, "client_message of SLUICE_PPFC|global is rate-advice, and SLUICE_RATE_ADVICE|global is not enabled: no client is notified")
 		}
 		return w
 	}

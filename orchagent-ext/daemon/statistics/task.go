@@ -240,7 +240,7 @@ func (t *Task) showQueue(o Object, s *telemetry.QueueStats) {
 // note logs why counters cannot be read, once while that lasts.
 func (t *Task) note(err error) {
 	if err != nil && (t.err == nil || t.err.Error() != err.Error()) {
-		t.log.Warn("counters cannot be read", "error", err)
+		t.log.Warn("cannot read counters", "error", err)
 	}
 	t.err = err
 }

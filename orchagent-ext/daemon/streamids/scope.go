@@ -44,7 +44,7 @@ func (s *IDs) Reconcile(g task.Group, want Settings, access *etcd.Access, log *s
 				return &globalTask{ids, log}, err
 			})
 			if err != nil {
-				log.Warn("no flow gets a stream id", "error", err)
+				log.Warn("cannot allocate Stream IDs", "error", err)
 				return noScope{why: err}
 			}
 			return globalScope{s.global.Worker()}
