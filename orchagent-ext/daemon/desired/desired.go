@@ -48,7 +48,7 @@ type State struct {
 	latest     *config.Snapshot // of the rows as they are
 	whole      *config.Snapshot // the last one that was complete; nil before the first
 	settings   *settings.Settings
-	settled    *config.Snapshot // that they are of
+	settingsOf *config.Snapshot // that they are of
 	phase      Phase
 	sonic      bool      // SONiC has loaded CONFIG_DB
 	held       bool      // it empties CONFIG_DB: the snapshot is the last complete one
@@ -80,8 +80,8 @@ func (s *State) Warning() string { return s.inForce.Warning() }
 
 // Settings returns those of the configuration in force; nil: Unread.
 func (s *State) Settings() *settings.Settings {
-	if s.settled != s.snapshot {
-		s.settings, s.settled = settings.Of(s.snapshot), s.snapshot
+	if s.settingsOf != s.snapshot {
+		s.settings, s.settingsOf = settings.Of(s.snapshot), s.snapshot
 	}
 	return s.settings
 }
@@ -203,9 +203,9 @@ func (s *State) initialized(ctx context.Context, want string) bool {
 	return err == nil && value == want
 }
 
-// Settle is called before the snapshot is acted on: while CONFIG_DB has ports it counts as
+// Confirm is called before the snapshot is acted on: while CONFIG_DB has ports it counts as
 // complete from now on. It returns once the rows in force are in their file.
-func (s *State) Settle() {
+func (s *State) Confirm() {
 	if s.phase.incomplete() && !s.phase.Unloaded() {
 		s.phase = s.phase.After(Complete)
 		s.whole = s.snapshot

@@ -97,7 +97,7 @@ func TestPortsLostWhileRowsComeBack(t *testing.T) {
 			}
 			if complete {
 				apply(false, port, label)
-				s.Settle()
+				s.Confirm()
 				apply(true, port, label)
 			}
 			if due := apply(false, port); due != SettleTime {

@@ -71,7 +71,7 @@ type Opening struct {
 
 // Times of the loop.
 const (
-	tick       = time.Second            // between two looks at the counters
+	tick       = time.Second            // between two polls of the counters
 	firstRetry = 200 * time.Millisecond // after a failure; doubled up to the longest
 	lastRetry  = 10 * time.Second
 	newsBatch  = 2048 // flows that get their entries at once
@@ -237,13 +237,13 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 		case f := <-news:
 			act = func() {
 				if err := o.addFlows(f, news); err != nil {
-					o.note(err)
+					o.recordFailure(err)
 					again.Reset(o.failed.backoff())
 				}
 			}
 		case <-ticker.C:
 			act = func() {
-				if o.look(ctx, writing, g) {
+				if o.poll(ctx, writing, g) {
 					again.Reset(0)
 				}
 			}
@@ -258,28 +258,28 @@ func (o *orch) act(ctx, writing context.Context, g task.Group) time.Duration {
 		return time.Hour // a change comes first
 	}
 	if o.desired.Loading(ctx) {
-		o.note(desired.ErrLoading)
+		o.recordFailure(desired.ErrLoading)
 		o.publish(writing)
 		return desired.SettleTime
 	}
-	o.desired.Settle()
+	o.desired.Confirm()
 	due := o.desired.GiveUp(ctx)
-	o.note(o.reconcile(ctx, writing, g))
-	o.giveStreamIDs(g)
-	o.share(g)
+	o.recordFailure(o.reconcile(ctx, writing, g))
+	o.reconcileStreamIDs(g)
+	o.reconcileSharing(g)
 	o.publish(writing)
 	return min(o.failed.backoff(), due)
 }
 
-// look reads counters, and publishes. It reports whether the switch is to be brought to the
+// poll reads counters, and publishes. It reports whether the switch is to be brought to the
 // configuration again.
-func (o *orch) look(ctx, writing context.Context, g task.Group) (drifted bool) {
+func (o *orch) poll(ctx, writing context.Context, g task.Group) (drifted bool) {
 	drifted = o.checkDrift()
-	if ctx.Err() == nil { // a Redis that hangs has held up the look
-		o.giveStreamIDs(g)
-		o.control(g)
-		o.count()
-		o.share(g)
+	if ctx.Err() == nil { // a Redis that hangs has held up the loop
+		o.reconcileStreamIDs(g)
+		o.reconcileControl(g)
+		o.publishCounters()
+		o.reconcileSharing(g)
 		o.placement.Exchange(&o.out.encoder)
 		o.publishRoutes(g)
 	}
@@ -287,8 +287,8 @@ func (o *orch) look(ctx, writing context.Context, g task.Group) (drifted bool) {
 	return drifted
 }
 
-// note remembers why the switch is other than configured; nil: it is as configured.
-func (o *orch) note(err error) { o.failed.note(err, o.conf.Now(), o.conf.Log) }
+// recordFailure remembers why the switch is other than configured; nil: it is as configured.
+func (o *orch) recordFailure(err error) { o.failed.record(err, o.conf.Now(), o.conf.Log) }
 
 // reconcile brings the switch to the configuration.
 func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
@@ -297,7 +297,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	}
 	if want := o.settings().Driver; o.sw != nil && o.sw.driver != want {
 		from := o.sw.driver
-		if err := o.leave(); err != nil {
+		if err := o.removeAndClose(); err != nil {
 			return fmt.Errorf("change the driver from %s to %s: %w", from, want, err)
 		}
 	}
@@ -344,14 +344,14 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	if err := o.entries.Fit(p.FlowCapacity, o.sw.engine, o.conf.Now()); err != nil {
 		return err
 	}
-	o.place(g)
+	o.reconcilePlacement(g)
 	o.sw.Expect(p, o.sw.outcome.Choices)
 	in := packetpath.Inputs{Policy: p, Choices: o.sw.outcome.Choices, Opened: o.sw.cpu}
 	o.path.Reconcile(g, &want.Path, in, &packetpath.Environment{
 		Source: o.sw, Learned: o.sw.control.Learn, Watched: o.sw.control.Sample, Read: o.conf.Files.Read, Log: o.conf.Log, Now: o.conf.Now,
 	})
 	o.placement.Feed(o.path.Samples())
-	o.control(g)
+	o.reconcileControl(g)
 	return o.warm.Reached(writing, memory.WarmReconciled)
 }
 
@@ -370,8 +370,8 @@ func (o *orch) addFlows(first packetio.NewFlow, more <-chan packetio.NewFlow) er
 	return err
 }
 
-// control brings flow control to the configuration, and to the neighbors and queues of now.
-func (o *orch) control(g task.Group) {
+// reconcileControl brings flow control to the configuration, and to the neighbors and queues of now.
+func (o *orch) reconcileControl(g task.Group) {
 	if o.sw == nil || o.settings() == nil {
 		return
 	}
@@ -383,14 +383,14 @@ func (o *orch) control(g task.Group) {
 // neighborsChanged brings flow control to the neighbors of now. The first ones make it active.
 func (o *orch) neighborsChanged(writing context.Context, g task.Group) {
 	before := o.sw.control.Active()
-	if o.control(g); o.sw.control.Active() != before {
+	if o.reconcileControl(g); o.sw.control.Active() != before {
 		o.publish(writing)
 	}
 }
 
-// giveStreamIDs brings the Stream IDs to the configuration. Before the switch is open the
+// reconcileStreamIDs brings the Stream IDs to the configuration. Before the switch is open the
 // IDs of an earlier process are unknown.
-func (o *orch) giveStreamIDs(g task.Group) {
+func (o *orch) reconcileStreamIDs(g task.Group) {
 	if o.sw != nil {
 		o.streams.Reconcile(g, o.settings().Streams, o.etcdAccess(), o.conf.Log)
 	}

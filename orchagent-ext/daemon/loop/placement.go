@@ -11,8 +11,8 @@ import (
 	"sluice/orchagent-ext/switch/engine"
 )
 
-// place brings placement to its settings. The file of the ledger keeps labels that are chosen.
-func (o *orch) place(g task.Group) {
+// reconcilePlacement brings placement to its settings. The file of the ledger keeps labels that are chosen.
+func (o *orch) reconcilePlacement(g task.Group) {
 	want, sw := &o.settings().Placement, o.sw
 	if want.ChoosesLabels(sw.outcome.Method(engine.NeedPlacement)) {
 		o.ledger.BeginCopy()
@@ -27,8 +27,8 @@ func (o *orch) place(g task.Group) {
 	})
 }
 
-// share brings the sharing of loads to the configuration.
-func (o *orch) share(g task.Group) {
+// reconcileSharing brings the sharing of loads to the configuration.
+func (o *orch) reconcileSharing(g task.Group) {
 	o.placement.Share(g, o.settings().Placement.Fabric, o.etcdAccess(), o.conf.Log)
 }
 

@@ -118,8 +118,8 @@ func ipv4(m engine.Method) string {
 	return "not spread: IPv4 has no flow label"
 }
 
-// count reads the counters, and takes entries from flows that are idle.
-func (o *orch) count() {
+// publishCounters reads the counters, and takes entries from flows that are idle.
+func (o *orch) publishCounters() {
 	if o.sw == nil {
 		return
 	}

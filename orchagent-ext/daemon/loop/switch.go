@@ -87,8 +87,8 @@ type Lost struct {
 // its library does not change them while it is open.
 var ErrPorts = errors.New("ports changed since the switch was opened")
 
-// made is the driver by which a recorded object was created.
-func made(r *engine.Record) settings.Driver {
+// driverOf returns the driver by which a recorded object was created.
+func driverOf(r *engine.Record) settings.Driver {
 	if orchagent.Owns(r) {
 		return settings.Orchagent
 	}
@@ -113,8 +113,8 @@ func (s *opened) forEntries() entries.Switch {
 	return entries.Switch{Engine: s.engine, Hardware: s.Switch}
 }
 
-// stop ends the packet path, placement and flow control of the switch that is open.
-func (o *orch) stop() {
+// stopParts ends the packet path, placement and flow control of the switch that is open.
+func (o *orch) stopParts() {
 	o.path.StopReading()
 	o.placement.Detach()
 	o.sw.control.Stop()
@@ -130,7 +130,7 @@ func (o *orch) openSwitch(writing context.Context) error {
 	}
 	left := map[settings.Driver][]*engine.Record{}
 	for _, r := range all.Records {
-		left[made(r)] = append(left[made(r)], r)
+		left[driverOf(r)] = append(left[driverOf(r)], r)
 	}
 	for other, records := range left {
 		if other == want {
@@ -192,7 +192,7 @@ func (o *orch) closeSwitch() error {
 	if o.sw == nil {
 		return nil
 	}
-	o.stop()
+	o.stopParts()
 	o.statistics.Reconcile(statistics.Settings{})
 	sw := o.sw
 	o.sw, o.ended = nil, &control.Control{}
@@ -201,9 +201,9 @@ func (o *orch) closeSwitch() error {
 	return sw.Close()
 }
 
-// leave removes the objects, and closes the switch.
-func (o *orch) leave() error {
-	o.stop()
+// removeAndClose removes the objects, and closes the switch.
+func (o *orch) removeAndClose() error {
+	o.stopParts()
 	if _, err := o.sw.engine.Reconcile(engine.Policy{}); err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (o *orch) checkDrift() bool {
 	}
 	changed, err := o.sw.engine.CheckDrift()
 	if err != nil {
-		o.note(err)
+		o.recordFailure(err)
 	} else if changed {
 		o.conf.Log.Info("drift found: another process changed objects of Sluice, or the abilities of the switch changed")
 	}

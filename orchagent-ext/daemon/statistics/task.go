@@ -58,7 +58,7 @@ type Task struct {
 	settings // of this round
 	plan     plan
 	links    links
-	looked   time.Time                       // at the links
+	linksAt  time.Time                       // at the links
 	shown    map[string]*telemetry.PortStats // as they were read last
 	queues   map[Object]string               // that have a row, with its key
 	err      error                           // that was logged last
@@ -151,14 +151,14 @@ func (t *Task) begin() {
 			t.showQueue(o, nil)
 		}
 	}
-	t.note(errors.Join(t.look(), err))
+	t.logFailure(errors.Join(t.updateLinks(), err))
 }
 
-// look reads the states of netdevs, which the rows of ports have.
-func (t *Task) look() error {
+// updateLinks reads the states of netdevs, which the rows of ports have.
+func (t *Task) updateLinks() error {
 	states, err := readLinks()
-	t.looked = t.now()
-	t.links.note(states, t.ports, t.looked)
+	t.linksAt = t.now()
+	t.links.update(states, t.ports, t.linksAt)
 	down := t.links.down
 	t.down.Store(&down)
 	for name, s := range t.shown {
@@ -176,8 +176,8 @@ func (t *Task) step(began time.Time) bool {
 	if t.sw == nil {
 		return false
 	}
-	if t.now().Sub(t.looked) > period { // the library is slow, and the round is long
-		t.note(t.look())
+	if t.now().Sub(t.linksAt) > period { // the library is slow, and the round is long
+		t.logFailure(t.updateLinks())
 	}
 	batch := t.plan.batch(t.sw.AtOnce, t.now().Sub(began))
 	if len(batch) == 0 {
@@ -188,7 +188,7 @@ func (t *Task) step(began time.Time) bool {
 		if t.replaced() {
 			return true
 		}
-		t.note(err)
+		t.logFailure(err)
 		for i, o := range batch {
 			t.showQueue(o, stats[i])
 		}
@@ -237,8 +237,8 @@ func (t *Task) showQueue(o Object, s *telemetry.QueueStats) {
 	}
 }
 
-// note logs why counters cannot be read, once while that lasts.
-func (t *Task) note(err error) {
+// logFailure logs why counters cannot be read, once while that lasts.
+func (t *Task) logFailure(err error) {
 	if err != nil && (t.err == nil || t.err.Error() != err.Error()) {
 		t.log.Warn("cannot read counters", "error", err)
 	}

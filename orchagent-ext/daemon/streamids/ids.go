@@ -119,7 +119,7 @@ func (s *IDs) Show(shown []engine.FlowEntry, live iter.Seq[engine.FlowEntry]) {
 	for _, f := range shown {
 		if k := streamKey(f); f.Src.Is6() && !keep[k] {
 			keep[k] = true
-			s.look(k)
+			s.update(k)
 		}
 	}
 	sharing := map[uint16]uint64{}
@@ -150,8 +150,8 @@ func (s *IDs) Show(shown []engine.FlowEntry, live iter.Seq[engine.FlowEntry]) {
 	}
 }
 
-// look asks for the id of a flow.
-func (s *IDs) look(k flow.Key) {
+// update asks for the id of a flow.
+func (s *IDs) update(k flow.Key) {
 	f := s.flows[k]
 	if f == nil {
 		f = &streamFlow{}
