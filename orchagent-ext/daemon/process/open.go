@@ -78,14 +78,14 @@ func (o *opener) open(want loop.Opening) (*loop.Switch, error) {
 	}
 	lib.TakeTurns(o.gate.At(context.Background(), gate.Programming))
 	sw := saidriver.New(lib, saidriver.Options{Connected: o.options.Connect, Kernel: soft, Created: o.guard.Created(), Creating: o.guard.Creating(), Last: o.guard.Last})
-	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
+	source := packetio.NewSAI(lib, sw.Ports.IfIndex, sw.CPU.Copies)
 	hardware := &switched{Driver: sw, source: source, opened: opened, statistics: lib.Beside(o.gate.At(context.Background(), gate.Statistics)), warm: o.options.warmFile() != "", log: o.log}
 	if soft {
 		hardware.reload = func(ports []engine.Port) error { return lib.ReloadPorts(profilePorts, portList(ports)) }
 	}
 	return &loop.Switch{
 		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Turns: o.gate,
-		Control: control.Switch{Library: lib.Beside(o.gate.At(context.Background(), gate.Holds)), Ports: sw, Depths: depths(lib, o.gate)},
+		Control: control.Switch{Library: lib.Beside(o.gate.At(context.Background(), gate.Holds)), Ports: sw.Ports, Depths: depths(lib, o.gate)},
 	}, nil
 }
 
@@ -194,7 +194,7 @@ func (s *switched) SetPorts(ports []engine.Port) (reloaded bool, err error) {
 			s.opened = now
 		}
 	}
-	return reloaded, s.Driver.SetPorts(ports)
+	return reloaded, s.Ports.Set(ports)
 }
 
 // PortsChanged implements [loop.Hardware]: netdevs of ports have come or gone.
@@ -212,23 +212,26 @@ func (s *switched) Expect(engine.Policy, engine.Choices) {}
 // SampleRate implements [loop.Hardware].
 func (s *switched) SampleRate() uint32 { return 0 }
 
+// PortName implements [loop.Hardware].
+func (s *switched) PortName(number uint64) string { return s.Ports.PortName(number) }
+
 // Lost implements [loop.Hardware].
 func (s *switched) Lost() loop.Lost {
-	return loop.Lost{RingFull: s.source.RingFull(), Policed: s.Policed(), Discarded: s.CPUDiscards()}
+	return loop.Lost{RingFull: s.source.RingFull(), Policed: s.CPU.Policed(), Discarded: s.CPU.Discards()}
 }
 
 // Counters implements [loop.Hardware]: the reader of before for the same ports, which knows their
 // queues.
 func (s *switched) Counters() statistics.Switch {
-	if s.counters == nil || !s.counters.SamePorts(s.Driver) {
-		s.counters = &counters{s.Driver.Counters(s.statistics)}
+	if s.counters == nil || !s.counters.SamePorts(s.Ports) {
+		s.counters = &counters{s.Ports.Counters(s.statistics)}
 	}
 	return s.counters
 }
 
 // PortStats implements [loop.Hardware].
 func (s *switched) PortStats(name string) *telemetry.PortStats {
-	return portRow(name, s.Driver.PortStats([]string{name})[0])
+	return portRow(name, s.Ports.PortStats([]string{name})[0])
 }
 
 // Warnings implements the daemon's interface of a switch.
