@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -36,7 +37,15 @@ func main() {
 	out := flag.String("out", "build/sonic", "`folder` of report.json and logs")
 	names := flag.String("scenario", "", "`names` of scenarios, separated by commas; without it all run")
 	guest := flag.Bool("guest", false, "run in a guest with Debian's kernel, which has psample, VRFs and PortChannels")
+	join := flag.Bool("join", false, "run nothing, and add the checks of an earlier run in a guest to the report")
 	flag.Parse()
+	if *join {
+		if err := joinReport(filepath.Join(*out, "guest/report.json"), filepath.Join(*out, "report.json"), strings.Split(cmp.Or(*names, guestScenarios), ",")); err != nil {
+			fmt.Fprintf(os.Stderr, "sonic: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	err := start(*sonic, *out, *names, *guest)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		os.Exit(exit.ExitCode())
