@@ -169,10 +169,10 @@ func speed() (events, octets float64, err error) {
 			}
 		}
 		n.Run(50 * network.Microsecond)
-		events, began := n.Events, cpu()
+		events, began := n.Stats.Events, cpu()
 		n.Run(450 * network.Microsecond)
-		all = append(all, float64(n.Events-events)/(cpu()-began))
-		octets = max(octets, float64(heap()-empty)/float64(n.PacketPeak))
+		all = append(all, float64(n.Stats.Events-events)/(cpu()-began))
+		octets = max(octets, float64(heap()-empty)/float64(n.PacketPeak()))
 		runtime.KeepAlive(n)
 	}
 	slices.Sort(all)

@@ -204,7 +204,7 @@ func Do(ctx context.Context, s *Spec, progress func(part float64)) (*Result, err
 			break
 		}
 		if progress != nil {
-			progress(min(float64(r.net.Octets)/total, 1))
+			progress(min(float64(r.net.Stats.Octets)/total, 1))
 		}
 	}
 	result := r.result()
@@ -298,10 +298,10 @@ func (r *runner) result() *Result {
 	x := &Result{
 		FCTP50: fct(0.5), FCTP99: fct(0.99), FCTMean: float64(r.fct.Sum) / 1e9 / float64(max(r.fct.Count, 1)),
 		SlowdownP50: times(&r.slow, 0.5), SlowdownP95: times(&r.slow, 0.95), SlowdownP99: times(&r.slow, 0.99), Sizes: r.sizes.report(),
-		SlowestS: float64(r.last) / 1e12, Messages: r.arrived, Octets: n.Octets, Unfinished: r.left,
-		Drops: n.Drops, Pauses: n.Pauses, Marks: n.Marks, CNPs: n.CNPs, NAKs: n.NAKs, Timeouts: n.Timeouts, Repeated: n.Repeated,
-		PFCMs: n.PFCMs, Advices: n.Advices, Holds: n.Holds, HoldDrops: n.HoldDrops,
-		Paths: r.chooser.Report(), Events: n.Events, SimulatedS: float64(n.Now()) / 1e12,
+		SlowestS: float64(r.last) / 1e12, Messages: r.arrived, Octets: n.Stats.Octets, Unfinished: r.left,
+		Drops: n.Stats.Drops, Pauses: n.Stats.Pauses, Marks: n.Stats.Marks, CNPs: n.Stats.CNPs, NAKs: n.Stats.NAKs, Timeouts: n.Stats.Timeouts, Repeated: n.Stats.Repeated,
+		PFCMs: n.Stats.PFCMs, Advices: n.Stats.Advices, Holds: n.Stats.Holds, HoldDrops: n.Stats.HoldDrops,
+		Paths: r.chooser.Report(), Events: n.Stats.Events, SimulatedS: float64(n.Now()) / 1e12,
 	}
 	for g, at := range r.groups {
 		if r.under[g] > 0 { // it takes at least until now

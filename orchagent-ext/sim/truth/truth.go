@@ -94,11 +94,11 @@ func bottleneck() (Check, error) {
 	}
 	n, _ := flood(f, network.Config{PFC: true, Buffer: 1 << 20}, 1<<20, pairs...)
 	n.Run(network.Millisecond)
-	before := n.Packets
+	before := n.Stats.Packets
 	n.Run(6 * network.Millisecond)
 	return Check{
 		What: "goodput of 8 hosts that send to one over 100 Gbit/s with PFC, bit/s", Kind: ClosedForm,
-		Expected: fullSpeed * mtu / packet, Got: float64(n.Packets-before) * mtu * 8 / 5e-3,
+		Expected: fullSpeed * mtu / packet, Got: float64(n.Stats.Packets-before) * mtu * 8 / 5e-3,
 	}, nil
 }
 
@@ -202,7 +202,7 @@ func goBackN() (Check, error) {
 	}
 	n, _ := flood(f, network.Config{Loss: p, Seed: 5, Timeout: timeout}, 1<<24, [2]int{0, 1})
 	n.Run(20 * network.Millisecond)
-	before := n.Packets
+	before := n.Stats.Packets
 	n.Run(220 * network.Millisecond)
 	// The next packet shows the loss: its transmission, its way, and the NAK's.
 	there := 2*packet*ps100G + 2*linkNS*1000 + 500_000
@@ -213,7 +213,7 @@ func goBackN() (Check, error) {
 	lost += p * float64(timeout) / (packet * ps100G) // the packet that was sent again is lost
 	return Check{
 		What: "packets/s of go-back-N with a loss of 0.5 %", Kind: ClosedForm,
-		Expected: 1e12 / (packet * ps100G) * (1 - p) / (1 - p + p*lost), Got: float64(n.Packets-before) / 0.2,
+		Expected: 1e12 / (packet * ps100G) * (1 - p) / (1 - p + p*lost), Got: float64(n.Stats.Packets-before) / 0.2,
 	}, nil
 }
 
