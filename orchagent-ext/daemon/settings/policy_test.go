@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package policy
+package settings
 
 import (
 	stdcmp "cmp"
@@ -56,7 +56,7 @@ func TestPolicyFollowsTheConfiguration(t *testing.T) {
 			engine.Policy{Label: label(flow.DraftLiteral, true), Ports: []string{"Ethernet0", "Ethernet4"}, FlowCapacity: 65536, CPU: cpu},
 		},
 	} {
-		if diff := cmp.Diff(tt.want, Of(configtest.Snapshot(t, tt.rows...))); diff != "" {
+		if diff := cmp.Diff(tt.want, Of(configtest.Snapshot(t, tt.rows...)).Policy); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
@@ -100,7 +100,7 @@ func TestWarningsNameWhatKeepsTheConfigurationFromWorking(t *testing.T) {
 		{"dual-homed, computed", channel, engine.Outcome{Choices: engine.Chose(engine.NeedFlowLabel, engine.Compute)}, nil},
 		{"problems", managed, engine.Outcome{Choices: engine.Chose(engine.NeedFlowLabel, engine.Compute), Problems: []string{"port/Ethernet0: owned"}}, []string{"owned"}},
 	} {
-		got := Warnings(tt.s, Of(tt.s), tt.outcome)
+		got := Of(tt.s).Warnings(&tt.outcome)
 		if len(got) != len(tt.want) {
 			t.Errorf("%s: %q", tt.name, got)
 			continue
@@ -125,7 +125,7 @@ func TestLearnsQueuePairsWhereAdviceNeedsThem(t *testing.T) {
 		if tt.policy {
 			rows = append(rows, []string{"SLUICE_RATE_POLICY", "gold", "rate_mbps=400"})
 		}
-		if got := Learns(configtest.Snapshot(t, rows...)); got != tt.want {
+		if got := Of(configtest.Snapshot(t, rows...)).Path.Learns; got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}
@@ -134,7 +134,7 @@ func TestLearnsQueuePairsWhereAdviceNeedsThem(t *testing.T) {
 func TestPortsHaveTheirLanesAndPortChannel(t *testing.T) {
 	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, []string{"PORTCHANNEL", "PortChannel1"}, []string{"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet4"})
 	want := []engine.Port{{Name: "Ethernet0", Lanes: []uint32{0, 1}}, {Name: "Ethernet4", Lanes: []uint32{4}, Channel: "PortChannel1"}}
-	if diff := cmp.Diff(want, Ports(s)); diff != "" {
+	if diff := cmp.Diff(want, Of(s).Ports); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -183,7 +183,7 @@ func TestObsoletePlaintextFieldIsIgnoredWithAWarning(t *testing.T) {
 		if len(s.Rejections) > 0 {
 			t.Errorf("rejected: %v", s.Rejections)
 		}
-		w := strings.Join(Warnings(s, engine.Policy{}, engine.Outcome{}), "; ")
+		w := strings.Join(Of(s).Warnings(&engine.Outcome{}), "; ")
 		if got := strings.Contains(w, "SLUICE|global etcd_allow_plaintext is ignored: sluiced --etcd-allow-plaintext"); got != want {
 			t.Errorf("%s: %q", value, w)
 		}
@@ -195,11 +195,11 @@ func TestObsoletePlaintextFieldIsIgnoredWithAWarning(t *testing.T) {
 func TestPortsArePlacedByVRF(t *testing.T) {
 	rows := [][]string{configtest.Port0, configtest.Port4, configtest.Edge0, {"SLUICE_PORT", "Ethernet4", "role=edge"},
 		{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}, {"INTERFACE", "Ethernet4", "vrf_name=Vrf1"}}
-	p := placementPolicy(configtest.Snapshot(t, rows...))
+	p := Of(configtest.Snapshot(t, rows...)).Policy.Placement
 	if p == nil || !slices.Equal(p.Ports, []string{"Ethernet0"}) || !slices.Equal(p.VRFs["Vrf1"], []string{"Ethernet4"}) {
 		t.Errorf("%+v", p)
 	}
-	p = placementPolicy(configtest.Snapshot(t, append(rows, []string{"VLAN_SUB_INTERFACE", "Ethernet4.10", "vrf_name=Vrf2"})...))
+	p = Of(configtest.Snapshot(t, append(rows, []string{"VLAN_SUB_INTERFACE", "Ethernet4.10", "vrf_name=Vrf2"})...)).Policy.Placement
 	if p == nil || !slices.Equal(p.Ports, []string{"Ethernet0"}) || len(p.VRFs) != 0 {
 		t.Errorf("a port of two VRFs: %+v", p)
 	}

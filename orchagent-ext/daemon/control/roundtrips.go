@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package roundtrips
+package control
 
 import (
 	"cmp"
@@ -13,7 +13,6 @@ import (
 	"github.com/openconfig/ygot/ygot"
 
 	"sluice/orchagent-ext/daemon/status"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/flows/rtt"
 	"sluice/orchagent-ext/hold/flowcontrol"
@@ -24,21 +23,22 @@ import (
 // one before a warning is given.
 const farOff = 4
 
-// Times are the round-trip times to hosts, and the one that advice goes by. The zero value is
-// empty. It is for one goroutine.
-type Times struct {
-	// InUse is what advice goes by: as configured, else the time to the farthest host that may
+// roundTrips are the round-trip times to hosts, and the one that advice goes by. The zero value is
+// empty.
+type roundTrips struct {
+	// inUse is what advice goes by: as configured, else the time to the farthest host that may
 	// be advised, rounded up to a power of two µs; 0: unknown.
-	InUse time.Duration
+	inUse      time.Duration
+	configured bool // inUse is that of the configuration
 
 	hosts    []rtt.Host
 	farthest rtt.Host // that may be advised; the zero value: all are unknown
 }
 
-// Update takes the times that packets show (ns since 1970), and those of a report of the task, by
+// update takes the times that packets show (ns since 1970), and those of a report of the task, by
 // reactions to advice, which count for hosts that lack the others. report may be nil, and
 // advice, as configured, where Rate Advice is off.
-func (r *Times) Update(advice *flowcontrol.Advice, packets []rtt.Host, report *flowcontrol.Report, now time.Time) {
+func (r *roundTrips) update(advice *flowcontrol.Advice, packets []rtt.Host, report *flowcontrol.Report, now time.Time) {
 	best := map[netip.Addr]rtt.Host{}
 	if report != nil {
 		for _, h := range report.Hosts {
@@ -52,8 +52,8 @@ func (r *Times) Update(advice *flowcontrol.Advice, packets []rtt.Host, report *f
 		}
 	}
 	r.hosts, r.farthest = slices.AppendSeq(r.hosts[:0], maps.Values(best)), rtt.Host{}
-	if advice == nil {
-		r.InUse = 0
+	if r.configured = advice != nil && advice.Pace.RTT != 0; advice == nil {
+		r.inUse = 0
 		return
 	}
 	for _, h := range r.hosts {
@@ -62,10 +62,10 @@ func (r *Times) Update(advice *flowcontrol.Advice, packets []rtt.Host, report *f
 		}
 	}
 	switch is := r.farthest.Time; {
-	case advice.Pace.RTT != 0:
-		r.InUse = advice.Pace.RTT
-	case is > r.InUse, is != 0 && is*farOff <= r.InUse:
-		r.InUse = roundedUp(is)
+	case r.configured:
+		r.inUse = advice.Pace.RTT
+	case is > r.inUse, is != 0 && is*farOff <= r.inUse:
+		r.inUse = roundedUp(is)
 	}
 }
 
@@ -83,20 +83,20 @@ func within(list []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// Warning names a configured time that is far off; "" where it is near.
-func (r *Times) Warning(s *config.Snapshot) string {
-	if s.RateAdvice.RttUs == nil || r.farthest.Time == 0 {
+// warning names a configured time that is far off; "" where it is near.
+func (r *roundTrips) warning() string {
+	if !r.configured || r.farthest.Time == 0 {
 		return ""
 	}
 	is := r.farthest.Time
-	if is < farOff*r.InUse && r.InUse < farOff*is {
+	if is < farOff*r.inUse && r.inUse < farOff*is {
 		return ""
 	}
-	return fmt.Sprintf("rtt_us of SLUICE_RATE_ADVICE|global is %d, and the farthest host that is measured, %s, is %d us away: without rtt_us the measured time is used", r.InUse.Microseconds(), r.farthest.Addr, is.Microseconds())
+	return fmt.Sprintf("rtt_us of SLUICE_RATE_ADVICE|global is %d, and the farthest host that is measured, %s, is %d us away: without rtt_us the measured time is used", r.inUse.Microseconds(), r.farthest.Addr, is.Microseconds())
 }
 
-// Rows returns the rows of SLUICE_HOST, the farthest hosts first where there are too many.
-func (r *Times) Rows() (all []ygot.GoStruct) {
+// rows returns the rows of SLUICE_HOST, the farthest hosts first where there are too many.
+func (r *roundTrips) rows() (all []ygot.GoStruct) {
 	farther := func(a, b rtt.Host) int { return cmp.Compare(b.Time, a.Time) }
 	for _, h := range status.First(r.hosts, status.FlowRows, farther) {
 		row := &telemetry.Host{

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// worker notes when it runs and when it is closed.
+// worker notes when it runs and when it is to finish.
 type worker struct {
 	settings int
 	running  chan struct{}
-	closed   bool
+	finished bool
 }
 
 func (w *worker) Run(ctx context.Context) error {
@@ -22,14 +22,16 @@ func (w *worker) Run(ctx context.Context) error {
 	return nil
 }
 
-func (w *worker) Close() { w.closed = true }
+func (w *worker) Finish() { w.finished = true }
 
-func TestChildRunsTheTaskOfItsSettings(t *testing.T) {
-	g, ctx := NewGroup(t.Context(), slog.New(slog.DiscardHandler))
-	var c Child[int, *worker]
+func (w *worker) Report() int { return w.settings }
+
+func TestPartWorksByItsSettings(t *testing.T) {
+	g, _ := NewGroup(t.Context(), slog.New(slog.DiscardHandler))
+	var c Part[int, int, *worker]
 	started := 0
 	reconcile := func(want int) error {
-		return c.Reconcile(ctx, g, want, func() (*worker, error) {
+		return c.Reconcile(g, want, func() (*worker, error) {
 			started++
 			if want < 0 {
 				return nil, errors.New("refused")
@@ -37,24 +39,27 @@ func TestChildRunsTheTaskOfItsSettings(t *testing.T) {
 			return &worker{settings: want, running: make(chan struct{})}, nil
 		})
 	}
-	if err := reconcile(0); err != nil || c.Runs() || c.Task() != nil {
+	if err := reconcile(0); err != nil || c.Runs() || c.Worker() != nil {
 		t.Fatalf("the zero value started a task: %v", err)
 	}
 	if err := reconcile(1); err != nil || !c.Runs() {
 		t.Fatalf("no task runs: %v", err)
 	}
-	first := c.Task()
+	first := c.Worker()
 	<-first.running
-	if err := reconcile(1); err != nil || c.Task() != first || started != 1 {
+	if err := reconcile(1); err != nil || c.Worker() != first || started != 1 {
 		t.Fatalf("equal settings replaced the task: started %d, %v", started, err)
 	}
-	if err := reconcile(2); err != nil || c.Task().settings != 2 || !first.closed {
-		t.Fatalf("other settings kept the task: %+v, %v", c.Task(), err)
+	if err := reconcile(2); err != nil || c.Worker().settings != 2 || !first.finished {
+		t.Fatalf("other settings kept the task: %+v, %v", c.Worker(), err)
 	}
-	second := c.Task()
+	if r := c.Report(); r != 2 {
+		t.Errorf("report %d, want that of the worker, 2", r)
+	}
+	second := c.Worker()
 	<-second.running
 	for range 2 { // it is tried again
-		if err := reconcile(-1); err == nil || c.Runs() || c.Task() != nil {
+		if err := reconcile(-1); err == nil || c.Runs() || c.Worker() != nil {
 			t.Fatalf("a task that was refused runs: %v", err)
 		}
 	}
@@ -65,7 +70,7 @@ func TestChildRunsTheTaskOfItsSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Stop()
-	if c.Runs() || c.Settings() != 0 {
+	if c.Runs() || c.Settings() != 0 || c.Report() != 0 {
 		t.Error("a stopped task runs")
 	}
 	if err := g.Wait(); err != nil {
@@ -85,7 +90,7 @@ func TestAFaultOfATaskEndsTheGroup(t *testing.T) {
 	g, ctx = NewGroup(t.Context(), slog.New(slog.DiscardHandler))
 	g.Go(func() error {
 		var none *worker
-		none.Close() // panics
+		none.Finish() // panics
 		return nil
 	})
 	<-ctx.Done()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package redirects
+package placement
 
 import (
 	"maps"
@@ -12,16 +12,16 @@ import (
 )
 
 // Groups implements [redirector.Network].
-func (n network) Groups(vrf string, dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
+func (n carried) Groups(vrf string, dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
 	groups, err := nexthops.ReadAll(vrf, dsts)
 	if err != nil || n.programmed == nil {
 		return groups, err
 	}
-	return nexthops.WithoutAdaptive(groups, n.programmed()), nil
+	return nexthops.WithoutAdaptive(groups, n.programmed.Report().all), nil
 }
 
 // Uncarried implements [redirector.Network].
-func (network) Uncarried(indexes []int) (map[int]bool, error) { return nexthops.Uncarried(indexes) }
+func (carried) Uncarried(indexes []int) (map[int]bool, error) { return nexthops.Uncarried(indexes) }
 
 // oneByOne changes the rules of the loop's engine one at a time: removals first.
 type oneByOne struct {

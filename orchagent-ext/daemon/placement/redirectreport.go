@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package redirects
+package placement
 
 import (
 	"errors"
@@ -29,9 +29,9 @@ func slowSwitch(perLink int, each time.Duration) string {
 		each.Round(time.Millisecond), most.Round(10*time.Millisecond))
 }
 
-// Describe adds the state to a report, and returns the rows of groups and of their members.
-func (r *Redirects) Describe(s *status.Report, e *status.Encoder) (groups, members []ygot.GoStruct) {
-	is := r.child.Task().report.Load()
+// describe adds the state to a report, and returns the rows of groups and of their members.
+func (r *redirects) describe(s *status.Report, e *status.Encoder) (groups, members []ygot.GoStruct) {
+	is := r.part.Report()
 	if is == nil {
 		return nil, nil // it has just begun
 	}
@@ -42,7 +42,7 @@ func (r *Redirects) Describe(s *status.Report, e *status.Encoder) (groups, membe
 		s.Warn("flows are not placed: " + task.FirstLine(why))
 	}
 	e.Fill(&s.Row, "placement", state)
-	if w := slowSwitch(r.child.Settings().Rules.PerLink, is.RuleTime); w != "" {
+	if w := slowSwitch(r.part.Settings().Config.PerLink, is.RuleTime); w != "" {
 		s.Warn(w)
 	}
 	for _, w := range is.Warnings {

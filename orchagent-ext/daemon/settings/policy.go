@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package policy
+package settings
 
 import (
 	"fmt"
@@ -16,39 +16,39 @@ import (
 // hashField is how SONiC's SWITCH_HASH names the flow label.
 const hashField = "IPV6_FLOW_LABEL"
 
-// Of returns the policy of a configuration for the switch. It is empty while the kill switch is
+// policy returns the policy for the switch. It is empty while the kill switch is
 // set.
-func Of(s *config.Snapshot) engine.Policy {
+func (r *resolved) policy() engine.Policy {
 	p := engine.Policy{
-		FlowCapacity: *s.Global.FlowCapacity, ManageHash: *s.FlowLabel.ManageSwitchHash,
-		CPU: engine.CPU{Rate: *s.Global.CpuRate, Burst: *s.Global.CpuBurst},
+		FlowCapacity: *r.Global.FlowCapacity, ManageHash: *r.FlowLabel.ManageSwitchHash,
+		CPU: engine.CPU{Rate: *r.Global.CpuRate, Burst: *r.Global.CpuBurst},
 	}
-	if Disabled(s) {
+	if r.disabled() {
 		return p
 	}
-	p.SingleFlows, p.SlowsHosts = Controls(s), len(s.RateAdviceHosts) > 0
-	p.Depths.Queues, _ = WatchedQueues(s)
-	if p.Watch = Watches(s); Learns(s) || p.Watch != 0 {
-		p.Export = learnFrom(s)
+	p.SingleFlows, p.SlowsHosts = r.controls(), len(r.RateAdviceHosts) > 0
+	p.Depths.Queues, _ = r.watchedQueues()
+	if p.Watch = r.samples(); r.learns() || p.Watch != 0 {
+		p.Export = &engine.Export{Rate: learnSampling, CM: true, Answers: learnAnswers, First: p.Watch == 0, Ports: slices.Sorted(maps.Keys(r.ports))}
 	}
-	if Exports(s) {
+	if r.exports() {
 		// Acknowledgements are sampled as all packets are: collectors get one rate.
-		p.Export = &engine.Export{Rate: Value(s.IPFIX.SamplingRate), CM: Learns(s), Ports: slices.Sorted(maps.Keys(s.Resolve()))}
+		p.Export = &engine.Export{Rate: value(r.IPFIX.SamplingRate), CM: r.learns(), Ports: slices.Sorted(maps.Keys(r.ports))}
 	}
-	p.Placement = placementPolicy(s)
-	if s.FlowLabel.AdminState != config.Enabled {
+	p.Placement = r.placementPolicy()
+	if r.FlowLabel.AdminState != config.Enabled {
 		return p
 	}
 	p.Label = &engine.Label{
 		Algorithm: flow.DraftLiteral,
-		ZeroOnly:  s.FlowLabel.Rewrite == config.RewriteZeroOnly,
-		ZeroSrcQP: s.Global.RcSourceQp == config.RCSourceQPZero,
-		Outer:     s.FlowLabel.Tunnels == model.SonicSluice_SonicSluice_SLUICE_FLOW_LABEL_Global_Tunnels_outer,
+		ZeroOnly:  r.FlowLabel.Rewrite == config.RewriteZeroOnly,
+		ZeroSrcQP: r.Global.RcSourceQp == config.RCSourceQPZero,
+		Outer:     r.FlowLabel.Tunnels == model.SonicSluice_SonicSluice_SLUICE_FLOW_LABEL_Global_Tunnels_outer,
 	}
-	if s.FlowLabel.Algorithm == config.AlgorithmCRC32 {
+	if r.FlowLabel.Algorithm == config.AlgorithmCRC32 {
 		p.Label.Algorithm = flow.CRC32
 	}
-	for name, row := range s.Resolve() {
+	for name, row := range r.ports {
 		if config.Labels(row) {
 			p.Ports = append(p.Ports, name)
 		}
@@ -57,22 +57,24 @@ func Of(s *config.Snapshot) engine.Policy {
 	return p
 }
 
-// Warnings returns warnings to the operator about a configuration in force.
-func Warnings(s *config.Snapshot, p engine.Policy, o engine.Outcome) []string {
+// Warnings returns warnings to the operator about the configuration, by the outcome of the last
+// reconciliation of the switch.
+func (s *Settings) Warnings(o *engine.Outcome) []string {
+	r, p := s.rows, s.Policy
 	w := slices.Concat(o.Problems, o.Left)
-	if Value(s.Global.EtcdAllowPlaintext) {
+	if value(r.Global.EtcdAllowPlaintext) {
 		w = append(w, "SLUICE|global etcd_allow_plaintext is ignored: sluiced --etcd-allow-plaintext, or SLUICE_ETCD_ALLOW_PLAINTEXT=true in its environment, allows it")
 	}
-	if s.IPFIX.AdminState == config.Enabled && !Exports(s) {
+	if r.IPFIX.AdminState == config.Enabled && !r.exports() {
 		w = append(w, "SLUICE_IPFIX|global is enabled, and SLUICE_IPFIX_COLLECTOR has no collector")
 	}
-	if Exports(s) && p.Export != nil && len(p.Export.Ports) == 0 {
+	if r.exports() && p.Export != nil && len(p.Export.Ports) == 0 {
 		w = append(w, "SLUICE_IPFIX|global is enabled, and nothing is exported: SLUICE_PORT has no row of a port of the switch")
 	}
 	if p.Label == nil {
 		return w
 	}
-	rows := DriverOf(s) == Orchagent // whose hash is of all ports
+	rows := driverOf(r.Global) == Orchagent // whose hash is of all ports
 	if len(p.Ports) == 0 && !rows {
 		w = append(w, "flow labels are enabled, and no port is to be labelled: SLUICE_PORT has no edge port and none with flow_label=enabled")
 	}
@@ -86,47 +88,33 @@ func Warnings(s *config.Snapshot, p engine.Policy, o engine.Outcome) []string {
 	if p.Label.Outer && label.Method != engine.Compute && label.Method != engine.None {
 		w = append(w, fmt.Sprintf("tunnels=outer of SLUICE_FLOW_LABEL|global has no effect: the method %s cannot label tunnels, compute can", label.Method))
 	}
-	if label.Method == engine.Rewrite && !p.Label.ZeroSrcQP && channels(s, p.Ports) {
+	if label.Method == engine.Rewrite && !p.Label.ZeroSrcQP && inChannel(r.PortChannels, p.Ports) {
 		w = append(w, "a host behind a PortChannel may have two leaves, of which only one sees its RDMA-CM: each gives a connection a label of its own. Set rc_source_qp=zero in SLUICE|global where hosts are dual-homed")
 	}
 	labels := label.Method == engine.Compute || label.Method == engine.Rewrite || rows && label.Method == engine.None
-	if labels && !p.ManageHash && !slices.Contains(s.ECMPHash, hashField) {
+	if labels && !p.ManageHash && !slices.Contains(r.ECMPHash, hashField) {
 		w = append(w, "ECMP does not hash the flow label: add IPV6_FLOW_LABEL to ecmp_hash of SWITCH_HASH|GLOBAL, or set manage_switch_hash=true in SLUICE_FLOW_LABEL|global")
 	}
 	return w
-}
-
-// IPv4 returns how RoCEv2 over IPv4 is treated, which lacks a flow label.
-func IPv4(r engine.Method) string {
-	if r == engine.Hash || r == engine.UDFHash {
-		return "spread by the hash of the destination queue pair"
-	}
-	return "not spread: IPv4 has no flow label"
 }
 
 // learnSampling is how many packets there are to one that the CPU gets to learn queue
 // pairs by, where none is exported, and learnAnswers of acknowledgements; messages of
 // RDMA-CM come besides, all of them.
 const (
-	LearnSampling = 256
-	LearnAnswers  = 16
+	learnSampling = 256
+	learnAnswers  = 16
 )
 
-// learnFrom returns the packets that the switch is to send to the CPU for that. Estimates of flows in queues
-// go by samples that are by chance.
-func learnFrom(s *config.Snapshot) *engine.Export {
-	return &engine.Export{Rate: LearnSampling, CM: true, Answers: LearnAnswers, First: Watches(s) == 0, Ports: slices.Sorted(maps.Keys(s.Resolve()))}
-}
-
 // placementPolicy returns the part of placement; nil where it is off.
-func placementPolicy(s *config.Snapshot) *engine.Placement {
-	if !Places(s) {
+func (r *resolved) placementPolicy() *engine.Placement {
+	if !r.places() {
 		return nil
 	}
-	p := &engine.Placement{Seed: HashSeed(s), Sampling: *s.Placement.SamplingRate, VRFs: map[string][]string{}}
-	all := s.Resolve()
+	p := &engine.Placement{Seed: r.hashSeed(), Sampling: *r.Placement.SamplingRate, VRFs: map[string][]string{}}
+	all := r.ports
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		switch vrf := s.VRFs[name]; {
+		switch vrf := r.VRFs[name]; {
 		case !config.Labels(all[name]) || vrf == config.SeveralVRFs:
 		case vrf == "":
 			p.Ports = append(p.Ports, name)

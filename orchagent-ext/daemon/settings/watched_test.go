@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package policy
+package settings
 
 import (
 	"testing"
@@ -25,19 +25,20 @@ func TestQueuesThatAreReadAreNamed(t *testing.T) {
 		{"SLUICE_PFCM", "global", "admin_state=enabled"},
 		port("Ethernet0", "read"), port("Ethernet4", "exact"),
 	}
-	s := configtest.Snapshot(t, rows...)
-	if names, more := WatchedQueues(s); !cmp.Equal(names, []string{"Ethernet0:1", "Ethernet0:3"}) || more != 0 {
+	s := Of(configtest.Snapshot(t, rows...))
+	if names, more := s.Control.Read, s.Control.Unread; !cmp.Equal(names, []string{"Ethernet0:1", "Ethernet0:3"}) || more != 0 {
 		t.Errorf("%v, %d more", names, more)
 	}
-	if p := Of(s); !cmp.Equal(p.Depths.Queues, []string{"Ethernet0:1", "Ethernet0:3"}) || p.Watch != 256 {
+	if p := s.Policy; !cmp.Equal(p.Depths.Queues, []string{"Ethernet0:1", "Ethernet0:3"}) || p.Watch != 256 {
 		t.Errorf("%+v", p)
 	}
-	s = configtest.Snapshot(t, append(rows, port("Ethernet8", "more"), port("Ethernet12", "more"))...)
-	if names, more := WatchedQueues(s); len(names) != sampled.MostQueues || more != 2 {
+	s = Of(configtest.Snapshot(t, append(rows, port("Ethernet8", "more"), port("Ethernet12", "more"))...))
+	if names, more := s.Control.Read, s.Control.Unread; len(names) != sampled.MostQueues || more != 2 {
 		t.Errorf("%v, %d more", names, more)
 	}
 	rows[7] = []string{"SLUICE_PFCM", "global", "admin_state=disabled"}
-	if names, more := WatchedQueues(configtest.Snapshot(t, rows...)); names != nil || more != 0 {
+	s = Of(configtest.Snapshot(t, rows...))
+	if names, more := s.Policy.Depths.Queues, s.Control.Unread; names != nil || more != 0 {
 		t.Errorf("%v, %d more, and no message is sent", names, more)
 	}
 }

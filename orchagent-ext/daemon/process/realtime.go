@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package flowcontrol
+package process
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
+
+// moreThreads are the threads that may run Go besides those of Go's default. Where a busy machine
+// preempts one while it runs Go, flow control can go on with another.
+const moreThreads = 6
 
 // nice is the nice value (-20 to 19, the least goes first) of the process's other threads while the
 // real-time thread runs. That one runs Go, too: it waits where one of them stops all to collect
@@ -17,6 +22,25 @@ const nice = -20
 
 // Rounds of [setNice]: threads that are made during one may have the former value.
 const niceRounds = 3
+
+// realtime is how the process makes way for a real-time thread that runs Go, as flow control has one.
+type realtime struct {
+	threads int   // that ran Go before
+	nice    int32 // value before
+}
+
+// Set makes the process ready for a real-time thread, or as it was before. It is for one goroutine
+// at a time.
+func (r *realtime) Set(on bool) {
+	if !on {
+		setNice(r.nice)
+		runtime.GOMAXPROCS(r.threads)
+		return
+	}
+	r.threads = runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(r.threads + moreThreads)
+	r.nice = setNice(nice)
+}
 
 // setNice sets the nice value of the process's threads of ordinary priority, and of those that they
 // make, and returns that of the calling thread before. Without CAP_SYS_NICE threads keep theirs.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package redirects
+package placement
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func (q *Request) Serve(sw redirector.Switch) {
 }
 
 // ask gives the loop a request, and waits for its answer until the task ends.
-func (r *running) ask(q *Request) answer {
+func (r *redirecting) ask(q *Request) answer {
 	q.answer = make(chan answer, 1)
 	select {
 	case r.requests <- q:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package policy
+package settings
 
 import "sluice/orchagent-ext/db/config"
 
@@ -13,9 +13,9 @@ const (
 	Orchagent Driver = "orchagent"
 )
 
-// DriverOf is the driver that is configured.
-func DriverOf(s *config.Snapshot) Driver {
-	if s.Global.Driver == config.DriverOrchagent {
+// driverOf returns the driver that is configured.
+func driverOf(c *config.Global) Driver {
+	if c.Driver == config.DriverOrchagent {
 		return Orchagent
 	}
 	return SAI

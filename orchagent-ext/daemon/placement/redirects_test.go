@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package redirects
+package placement
 
 import (
 	"context"
@@ -23,7 +23,6 @@ import (
 	"sluice/orchagent-ext/spread/redirect"
 	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
-	"sluice/tests/configtest"
 )
 
 func rule(port int, to string) engine.Redirection {
@@ -36,6 +35,8 @@ type slow struct {
 	refuses string
 	fails   error
 }
+
+func (s *slow) SetReserve(int) {}
 
 func (s *slow) Adopt() ([]engine.Redirection, error) {
 	return []engine.Redirection{rule(1, "up1"), rule(2, "up1")}, nil
@@ -86,19 +87,19 @@ func TestRulesChangeOneByOneRemovalsFirst(t *testing.T) {
 
 // TestTaskEndsWhileTheLoopDoesNotCall: the loop stops the task, and makes no call meanwhile.
 func TestTaskEndsWhileTheLoopDoesNotCall(t *testing.T) {
-	g, ctx := task.NewGroup(t.Context(), slog.New(slog.DiscardHandler))
-	var r Redirects
-	want := Settings{On: true, Rules: redirect.Config{PerLink: 8}}
+	g, _ := task.NewGroup(t.Context(), slog.New(slog.DiscardHandler))
+	var r redirects
+	want := Rules{On: true, Config: redirect.Config{PerLink: 8}}
 	env := &Environment{PortName: func(uint64) string { return "" }, Log: slog.New(slog.DiscardHandler), Now: time.Now}
-	r.Reconcile(ctx, g, want, env)
-	r.Reconcile(ctx, g, Settings{}, env)
-	if r.Runs() || r.Requests() != nil {
+	r.reconcile(g, want, env, nil)
+	r.reconcile(g, Rules{}, env, nil)
+	if r.runs() || r.requests() != nil {
 		t.Error("a task runs")
 	}
-	r.Reconcile(ctx, g, want, env)
-	(<-r.Requests()).Serve(&slow{})
-	<-r.Requests() // without an answer
-	r.Stop()
+	r.reconcile(g, want, env, nil)
+	(<-r.requests()).Serve(&slow{})
+	<-r.requests() // without an answer
+	r.stop()
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -122,15 +123,15 @@ func TestNextHopsAreThoseOfTheVRFOfTheFlow(t *testing.T) {
 	names := map[uint64]string{1: "Ethernet0", 2: "Ethernet4", 3: "Ethernet8"}
 	at := func(host byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 1, 0, host}) }
 	for name, tt := range map[string]struct {
-		rules redirector.Switch
+		rules RuleSwitch
 		want  string
 	}{
 		"driver sai":       {nil, "map[10.1.0.1:]"},
 		"driver orchagent": {&slow{}, "map[10.1.0.1: 10.1.0.2:Vrf1]"},
 	} {
 		fed := make(chan packetio.Sample, 3)
-		r := &running{
-			settings: &Settings{VRFs: map[string]string{"Ethernet4": "Vrf1", "Ethernet8": config.SeveralVRFs}}, ctx: t.Context(),
+		r := &redirecting{
+			settings: &Rules{VRFs: map[string]string{"Ethernet4": "Vrf1", "Ethernet8": config.SeveralVRFs}}, ctx: t.Context(),
 			env: &Environment{Rules: tt.rules, PortName: func(n uint64) string { return names[n] }, Log: slog.New(slog.DiscardHandler), Now: time.Now},
 		}
 		net := asked{}
@@ -184,8 +185,8 @@ func (unknown) Held() placer.Held { return nil }
 func TestRulesOfADeadLinkGoWhileTheLoopIsBusy(t *testing.T) {
 	net, sw := &lossy{}, &slow{}
 	now := time.Unix(1000, 0)
-	r := &running{
-		settings: &Settings{}, ctx: t.Context(), requests: make(chan *Request),
+	r := &redirecting{
+		settings: &Rules{}, ctx: t.Context(), requests: make(chan *Request),
 		env: &Environment{
 			PortName: func(n uint64) string { return fmt.Sprint("up", n) }, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
 			Holds: free{},
@@ -239,28 +240,9 @@ func TestSlowSwitchIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestSettingsFollowTheConfiguration(t *testing.T) {
-	rows := [][]string{configtest.Port0, configtest.Edge0, {"SLUICE_PLACEMENT", "global", "admin_state=enabled", "moves=any", "max_entries_per_link=3"}, {"PORTCHANNEL", "PortChannel1"}, {"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet0"}}
-	redirected := engine.Chose(engine.NeedPlacement, engine.Redirect)
-	s := SettingsOf(configtest.Snapshot(t, rows...), redirected)
-	if !s.On || s.Rules != (redirect.Config{PerLink: 3, Moves: redirect.MovesAny}) || s.Channels["Ethernet0"] != "PortChannel1" {
-		t.Errorf("%+v", s)
-	}
-	rows = append(rows, []string{"PORTCHANNEL_INTERFACE", "PortChannel1", "vrf_name=Vrf1"})
-	if s := SettingsOf(configtest.Snapshot(t, rows...), redirected); s.VRFs["Ethernet0"] != "Vrf1" {
-		t.Errorf("a port of a VRF: %+v", s)
-	}
-	if s := SettingsOf(configtest.Snapshot(t, rows...), engine.Chose(engine.NeedPlacement, engine.Rewrite)); s.On {
-		t.Errorf("by another method: %+v", s)
-	}
-	if s := SettingsOf(configtest.Snapshot(t, rows[:2]...), redirected); s.On {
-		t.Errorf("placement is off: %+v", s)
-	}
-}
-
 // TestRedirectsReadNextHopsAgainWhereTheSwitchHasOthers: the loop says so, once each time.
 func TestRedirectsReadNextHopsAgainWhereTheSwitchHasOthers(t *testing.T) {
-	r := &running{settings: &Settings{}, ctx: t.Context(), env: &Environment{Log: slog.New(slog.DiscardHandler), Now: time.Now}}
+	r := &redirecting{settings: &Rules{}, ctx: t.Context(), env: &Environment{Log: slog.New(slog.DiscardHandler), Now: time.Now}}
 	net := asked{}
 	r.Redirector = redirector.New(redirect.Config{}, net, &slow{}, r.env.Log)
 	r.poll() // adopts rules, and reads the next hops of their destinations

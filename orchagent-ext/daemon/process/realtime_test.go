@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package flowcontrol
+package process
 
 import (
 	"runtime"
@@ -33,13 +33,21 @@ func TestThreadsGoBeforeOthersWhileFlowControlRuns(t *testing.T) {
 		}()
 		return <-got
 	}
-	before := setNice(nice)
+	before, threads := own.Nice-1, runtime.GOMAXPROCS(0)
+	var r realtime
+	r.Set(true)
+	if is := runtime.GOMAXPROCS(0); is != threads+moreThreads {
+		t.Errorf("%d threads run Go, %d before", is, threads)
+	}
 	for range 8 {
 		if got := niceOf(); got != nice {
 			t.Errorf("a thread has nice %d, want %d", got, nice)
 		}
 	}
-	setNice(before)
+	r.Set(false)
+	if is := runtime.GOMAXPROCS(0); is != threads {
+		t.Errorf("then %d threads run Go, %d before", is, threads)
+	}
 	for range 8 {
 		if got := niceOf(); got != before {
 			t.Errorf("then a thread has nice %d, before %d", got, before)
