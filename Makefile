@@ -148,7 +148,7 @@ rough: build ## run in rough weather, as root: bursts, weights, churn, busy CPUs
 
 sim: ## simulate 1024 hosts with and without Sluice, compare with theory (some 5 minutes); writes build/sim/report.json
 	@make -s deps DEPS=chromium
-	go test -count=1 -run Browser ./orchagent-ext/sim/report
+	go test -count=1 -run Browser ./orchagent-ext/cli/report
 	go run -trimpath -buildvcs=false ./tests/sim
 
 sim-full: ## the same for 20 ms of each load, with every feature (an hour)
