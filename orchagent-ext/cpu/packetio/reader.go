@@ -235,6 +235,7 @@ func (r *Reader) burst(frames []Frame) {
 	}
 	r.table.Expire(now, int64(r.config.Idle), budget)
 	if r.meter != nil {
+		r.ignored(r.meter.Omitted())
 		r.meter.Tick()
 	}
 	if r.biflows != nil {

@@ -19,9 +19,10 @@ import (
 // meterConfig returns the settings of the meter; times in CONFIG_DB are in seconds.
 func meterConfig(s *config.Snapshot) ipfix.MeterConfig {
 	return ipfix.MeterConfig{
-		Active:    time.Duration(*s.IPFIX.ActiveTimeoutS) * time.Second,
-		PerPacket: s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_packet,
-		OrFlags:   s.IPFIX.Flags == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Flags_or,
+		Active:      time.Duration(*s.IPFIX.ActiveTimeoutS) * time.Second,
+		PerPacket:   s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_packet,
+		OrFlags:     s.IPFIX.Flags == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Flags_or,
+		OmitInvalid: s.IPFIX.Invalid == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Invalid_omit,
 	}
 }
 
