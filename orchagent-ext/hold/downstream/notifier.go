@@ -189,5 +189,5 @@ func (n *Notifier) send(p *kernel.Port, f *kernel.Flow, action notify.Action, us
 
 // key returns the key of messages to the neighbor about a flow, as [enforce.PFCMKey] at its end of the link.
 func (r *Request) key(f *kernel.Flow) enforce.Key {
-	return enforce.Key{Kind: notify.KindPFCM, Port: r.to.Index, Queue: uint16(f.Queue.Number), Stream: f.Stream}
+	return enforce.Key{Kind: notify.KindPFCM, Port: r.to.Index, Queue: uint16(f.Queue.Number), Stream: f.Stream, Source: f.Src, Destination: f.Dst}
 }

@@ -4,6 +4,7 @@ package flowcontrol
 
 import (
 	"encoding/binary"
+	"maps"
 	"net/netip"
 	"testing"
 	"time"
@@ -516,5 +517,52 @@ func TestOwnGatewayTellsTheClient(t *testing.T) {
 	got := f.takeTold()
 	if len(got) != 1 || got[0].packet.Kind != notify.KindCNP || got[0].packet.CNP.DestQP != 0x42 || got[0].packet.CNP.PKey != 0x8001 || got[0].packet.Envelope.Dst != sender {
 		t.Errorf("told %+v", got)
+	}
+}
+
+// A stop of a connection (17, 50001, 4791) holds it, and stops the client by the message to each known
+// queue pair whose packets have it.
+//
+//conformance:draft-xz/map-qp draft-xz/rocev2
+func TestConnectionIsMappedToItsQueuePairs(t *testing.T) {
+	tuple := notify.FlowIdentifier{Form: notify.Ports, Protocol: 17, SrcPort: 50001, DstPort: 4791}
+	for _, client := range []Client{ClientRateAdvice, ClientCNP} {
+		c := ingress(client)
+		c.Advice = &Advice{Hosts: c.Ingress.Hosts}
+		f := newFake(t, c)
+		f.ppfcFrom(router6, gateway6, stopOf(sender, sink, tuple))
+		if n := f.core.kernel.Counters.ClientQPUnknown; n != 1 || len(f.takeTold()) != 0 {
+			t.Errorf("before any packet: counted %d", n)
+		}
+		for i := range uint32(2) {
+			f.core.learn(f.now, Learned{Pair: pairOf(sender, sink, 0x98+i), SrcQP: 0x41 + i, SrcPort: 50001, PKey: 0x8001})
+		}
+		f.core.learn(f.now, Learned{Pair: pairOf(sender, sink, 0x97), SrcQP: 0x40, SrcPort: 50002, PKey: 0x8001})
+		f.ppfcFrom(router6, gateway6, stopOf(sender, sink, tuple))
+		got := map[uint32]uint32{} // queue pairs in the BTH
+		for _, m := range f.takeTold() {
+			switch p := &m.packet; {
+			case p.Kind == notify.KindRateAdvice && client == ClientRateAdvice:
+				if p.RateAdvice.PKey != 0x8001 || p.RateAdvice.Rate != 2 || p.Envelope.SrcPort != 50001 {
+					t.Errorf("advised %+v", p.RateAdvice)
+				}
+				got[p.RateAdvice.DestQP] = p.RateAdvice.SourceQP
+			case p.Kind == notify.KindCNP && client == ClientCNP:
+				got[p.CNP.DestQP] = 0
+			default:
+				t.Errorf("client %d: told %v", client, p.Kind)
+			}
+		}
+		want := map[uint32]uint32{0x41: 0x98, 0x42: 0x99}
+		if client == ClientCNP {
+			want = map[uint32]uint32{0x41: 0, 0x42: 0}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("client %d: told %#x, want %#x", client, got, want)
+		}
+		at := targetOf(sai.Null, sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 17, Value: 50001<<16 | 4791, Src: sender, Dst: sink})
+		if _, ok := f.holds[at]; !ok || f.core.kernel.Counters.ClientQPUnknown != 1 {
+			t.Errorf("holds %+v, unknown %d", f.holds, f.core.kernel.Counters.ClientQPUnknown)
+		}
 	}
 }

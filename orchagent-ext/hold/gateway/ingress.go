@@ -11,6 +11,7 @@ import (
 	"sluice/orchagent-ext/hold/holder"
 	"sluice/orchagent-ext/hold/kernel"
 	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
 )
 
 // Serving has the settings of this node as the ingress gateway of sources.
@@ -147,11 +148,25 @@ func (g *Ingress) obey(now int64, d holder.Demand, m *notify.PPFC) {
 	case enforce.Noted, enforce.Ended:
 		g.k.Counters.PPFCObeyed++
 	}
-	if !g.clients {
-		return
+	if g.clients {
+		g.notifyAll(now, m)
 	}
-	s := kernel.Session{RDMA: m.Flow.Form == notify.QPs, Src: m.Source, Dst: m.Destination, SrcPort: m.Flow.SrcPort,
-		DstPort: m.Flow.DstPort, SrcQP: m.Flow.SrcQP, DstQP: m.Flow.DstQP, PKey: notify.DefaultPKey}
+}
+
+// notifyAll passes a PPFC on to the sender of its flow, or to those of all known queue pairs that share
+// its 5-tuple.
+//
+//conformance:draft-xz/map-qp
+func (g *Ingress) notifyAll(now int64, m *notify.PPFC) {
+	id := &m.Flow
+	if id.Form == notify.Ports && id.Protocol == kernel.ProtocolUDP && id.DstPort == roce.UDPPort {
+		pass := func(s kernel.Session) { g.Notify(now, m.PT, m.PauseDuration, s) }
+		if g.pairs.OfConnection(m.Source, m.Destination, id.SrcPort, pass) > 0 {
+			return
+		}
+	}
+	s := kernel.Session{RDMA: id.Form == notify.QPs, Src: m.Source, Dst: m.Destination, SrcPort: id.SrcPort,
+		DstPort: id.DstPort, SrcQP: id.SrcQP, DstQP: id.DstQP, PKey: notify.DefaultPKey}
 	if known := g.pairs.Find(s.Pair()); s.RDMA && known.Seen {
 		s.PKey, s.Bits = known.PKey, known.Bits
 	}
