@@ -173,6 +173,23 @@ func TestHashWarning(t *testing.T) {
 	l.awaitFields("SLUICE_STATE", "global", "state", "running")
 }
 
+// TestPortsStayHashedBesideLabels: beside a label the kernel hashes the 5-tuple (bits 0x37) and the label
+// (0x08), also where it hashed no ports before; without ports where the row says so.
+//
+//conformance:draft-hu/hash-label
+func TestPortsStayHashedBesideLabels(t *testing.T) {
+	l := newLeaf(t)
+	fields := func() string {
+		return strings.TrimSpace(l.in("cat", "/proc/sys/net/ipv6/fib_multipath_hash_policy", "/proc/sys/net/ipv6/fib_multipath_hash_fields"))
+	}
+	l.in("sh", "-c", "echo 0 >/proc/sys/net/ipv6/fib_multipath_hash_policy") // addresses, protocol and label
+	l.start()
+	for _, c := range []struct{ ports, want string }{{"true", "3\n63"}, {"false", "3\n15"}, {"true", "3\n63"}} {
+		l.enable("hash_ports", c.ports)
+		l.until("hash_ports="+c.ports+" is in force", func() bool { return fields() == c.want })
+	}
+}
+
 // TestLeastRights: the capabilities that docs/linux.md names are enough.
 func TestLeastRights(t *testing.T) {
 	l := newLeaf(t)

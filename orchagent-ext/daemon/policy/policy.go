@@ -20,7 +20,7 @@ const hashField = "IPV6_FLOW_LABEL"
 // set.
 func Of(s *config.Snapshot) engine.Policy {
 	p := engine.Policy{
-		FlowCapacity: *s.Global.FlowCapacity, ManageHash: *s.FlowLabel.ManageSwitchHash,
+		FlowCapacity: *s.Global.FlowCapacity, ManageHash: *s.FlowLabel.ManageSwitchHash, NoPorts: !*s.FlowLabel.HashPorts,
 		CPU: engine.CPU{Rate: *s.Global.CpuRate, Burst: *s.Global.CpuBurst},
 	}
 	if Disabled(s) {

@@ -137,6 +137,9 @@ func (d *Driver) createHash(o *engine.Object, at refs, r *engine.Record) error {
 	if field := o.AddedField(); field != "" {
 		must = saiattr.HashFields.Enum(field).List
 		base = slices.DeleteFunc(base, func(f uint64) bool { return f == must[0] })
+		if field == engine.HashLabel {
+			base = withPorts(base, o.HashesPorts())
+		}
 	}
 	for _, v := range o.Values {
 		if v.Attr == saiattr.HashUDFGroups {
@@ -164,7 +167,29 @@ func (d *Driver) createHash(o *engine.Object, at refs, r *engine.Record) error {
 	}
 	r.ID = engine.ID(id.String())
 	d.know(r, id)
+	d.fields[fieldsKey(o)] = saiattr.HashFields.Numbers(fields...).Text // also where it refused ports
 	return nil
+}
+
+// fieldsKey is the key of a hash in [Driver.fields].
+func fieldsKey(o *engine.Object) string {
+	if field := o.AddedField(); field != engine.HashLabel || o.HashesPorts() {
+		return field
+	}
+	return engine.HashLabel + " alone"
+}
+
+// withPorts returns fields with those of ports, or without: beside a label ECMP hashes ports also where it
+// hashed none before, as the kernel by default.
+func withPorts(fields []uint64, wanted bool) []uint64 {
+	ports := saiattr.HashFields.Enum(engine.Ports...).List
+	all := slices.DeleteFunc(fields, func(f uint64) bool { return !wanted && slices.Contains(ports, f) })
+	for _, f := range ports {
+		if wanted && !slices.Contains(all, f) {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // growHash creates the hash of the most fields that the library takes besides those that
@@ -216,14 +241,14 @@ func wide(list []uint32) []uint64 {
 
 // rememberFields notes the fields of a hash, so that the policy wants them the next time.
 func (d *Driver) rememberFields(r *engine.Record) {
-	d.fields[r.AddedField()] = r.Attr(saiattr.HashFields.Name)
+	d.fields[fieldsKey(&r.Object)] = r.Attr(saiattr.HashFields.Name)
 }
 
 // withFields has the hashes among objects have the fields that they got before.
 func (d *Driver) withFields(objects []engine.Object) []engine.Object {
 	for i := range objects {
 		o := &objects[i]
-		fields := d.fields[o.AddedField()]
+		fields := d.fields[fieldsKey(o)]
 		if o.Type != engine.TypeHash || fields == "" {
 			continue
 		}
