@@ -387,7 +387,7 @@ func TestGatewayRefusesPPFC(t *testing.T) {
 
 // The client of a gateway is told in RoCEv2 form, where its queue pair is known.
 //
-//conformance:draft-xz/rocev2 draft-zz/near-source
+//conformance:draft-xz/rocev2 draft-zz/near-source draft-zz/remote
 func TestGatewayTellsTheClient(t *testing.T) {
 	c := ingress(ClientCNP)
 	c.Ingress.Hosts = prefixes("2001:db8:b::/48")
