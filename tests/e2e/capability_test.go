@@ -86,9 +86,10 @@ func TestRateAdviceByTheBit(t *testing.T) {
 }
 
 // TestRateAdviceByTheList: with capability=list, the default, a listed sender is advised whatever its
-// packets have; one that is not listed is not, though its packets have the bit.
+// packets have; one that is not listed is not, though its packets have the bit. A PPFC about their 5-tuple
+// reaches both, and so does its end.
 //
-//conformance:draft-zz/capable
+//conformance:draft-zz/capable draft-xz/map-qp draft-xz/client-resume
 func TestRateAdviceByTheList(t *testing.T) {
 	l := newClients(t, "capability_mask", "2")
 	l.set("SLUICE_RATE_ADVICE_HOST", "2001:db8:77::/64", "NULL", "NULL")
@@ -106,4 +107,29 @@ func TestRateAdviceByTheList(t *testing.T) {
 		all := l.advised()
 		return all[capableQP] > 0 && all[incapableQP] > 0
 	})
+	// A 5-tuple is that of both flows: the one message stops them, and the other frees them.
+	tuple := ports(session.Protocol, session.DstPort)
+	tuple.SrcPort = session.SrcPort
+	l.node.asks(notify.Resume, 0, tuple) // held by their queue pairs alone: nothing to end
+	for _, tt := range []struct {
+		pt    notify.PT
+		us    uint16
+		least bool
+	}{{notify.Stop, longest, true}, {notify.Resume, 0, false}} {
+		from := l.c.Len()
+		l.until(tt.pt.String()+" of the 5-tuple reaches both queue pairs", func() bool {
+			if !tt.least {
+				l.node.asks(notify.Stop, longest, tuple)
+			}
+			l.node.asks(tt.pt, tt.us, tuple)
+			seen := map[uint32]bool{}
+			for _, f := range l.c.Frames()[from:] {
+				var p notify.Packet
+				if p.Parse(f.Data, notify.DefaultCodePoints()) == nil && p.Kind == notify.KindRateAdvice && p.RateAdvice.DestinationQP == ownQP && (p.RateAdvice.Rate == 100) == tt.least {
+					seen[p.RateAdvice.SourceQP] = true
+				}
+			}
+			return seen[capableQP] && seen[incapableQP]
+		})
+	}
 }

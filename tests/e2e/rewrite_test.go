@@ -176,7 +176,7 @@ func TestHashWarning(t *testing.T) {
 // TestPortsStayHashedBesideLabels: beside a label the kernel hashes the 5-tuple (bits 0x37) and the label
 // (0x08), also where it hashed no ports before; without ports where the row says so.
 //
-//conformance:draft-hu/hash-label
+//conformance:draft-hu/hash-label draft-hu/legacy
 func TestPortsStayHashedBesideLabels(t *testing.T) {
 	l := newLeaf(t)
 	fields := func() string {

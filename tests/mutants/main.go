@@ -188,7 +188,7 @@ func (m *mutant) kill(work string) (bool, error) {
 
 // test runs tests of a package, with an overlay of the compiler or without ("").
 func test(folder, names, overlay string) ([]byte, error) {
-	args := []string{"test", "-count=1", "-timeout=10m", "-run", "^(" + names + ")$"}
+	args := []string{"test", "-count=1", "-timeout=4m", "-run", "^(" + names + ")$"}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}

@@ -135,7 +135,7 @@ func TestFlagsAreOred(t *testing.T) {
 //conformance:draft-lin/flags1 draft-lin/flags2 draft-lin/flags3
 func TestPacketRecords(t *testing.T) {
 	m := newMetered(ipfix.MeterConfig{Capacity: 4, PerPacket: true})
-	p := packetOf(t, roce.BTH{Opcode: roce.RCSendOnly, DestQP: 7, PSN: 9}, 3, 8)
+	p := packetOf(t, roce.BTH{Opcode: roce.RCSendOnly, Solicited: true, Pad: 2, PKey: 0x8001, BECN: true, Resv6: 0x15, DestQP: 0x123456, AckReq: true, Resv7: 0x2a, PSN: 0xabcdef}, 3, 8)
 	for i := range int64(100) {
 		m.observe(p, 1000+i)
 	}
@@ -143,7 +143,8 @@ func TestPacketRecords(t *testing.T) {
 	m.Flush()
 	got := m.taken()
 	want := ipfix.Record{
-		Src: netip.MustParseAddr("10.0.0.1").As16(), Dst: netip.MustParseAddr("10.0.0.2").As16(), SrcPort: 0xc000, DestQP: 7, PSN: 9,
+		Src: netip.MustParseAddr("10.0.0.1").As16(), Dst: netip.MustParseAddr("10.0.0.2").As16(), SrcPort: 0xc000, DestQP: 0x123456, PSN: 0xabcdef,
+		PKey: 0x8001, Flags1: 0xa0, Flags2: 0x40, Flags3: 0x80,
 		Ingress: 3, Egress: 4, Opcode: uint8(roce.RCSendOnly), TrafficClass: 3, Packet: true,
 		Octets: 52, Packets: 1, CEOctets: 52, CEPackets: 1, Start: 1099, End: 1099,
 	}

@@ -182,7 +182,7 @@ func (n *Notifier) withdraw(r *Request) *kernel.Port {
 
 // send sends a PFCM about a flow.
 //
-//conformance:draft-yang/signal draft-yang/addresses
+//conformance:draft-yang/signal draft-yang/addresses draft-yang/queue-id
 func (n *Notifier) send(p *kernel.Port, f *kernel.Flow, action notify.Action, us uint16) bool {
 	return n.k.Out.PFCM(p, notify.PFCM{StreamID: f.Stream, QueueID: f.Queue.Number, Action: action, Time: us, Destination: f.Dst, Source: f.Src})
 }

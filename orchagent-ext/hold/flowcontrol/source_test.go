@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -232,13 +233,16 @@ func tcpHead(src, dst netip.Addr, srcPort, dstPort uint16) (h [sai.FlowHead]byte
 // A connection that is no RDMA session is named by protocol and ports, and a session in a
 // tunnel by the addresses inside, whatever the library gives it by.
 //
-//conformance:draft-xz/flow-id
+//conformance:draft-xz/flow-id draft-xz/tcp-quic
 func TestPPFCNamesOneFlow(t *testing.T) {
 	tcp := sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh}
 	tcp.Head, tcp.Length = tcpHead(sender, sink, 5000, 80)
 	outer := netip.MustParseAddr("2001:db8:6::1")
 	tunnel := sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh, Length: sai.FlowHead, Head: head(outer, outer, 5)}
 	tunnel.Session = sai.Session{Protocol: 17, RoCEv2: true, SrcPort: 0xc123, DstPort: 4791, DestQP: 0x99, SrcQP: 0x42, Src: sai.AddressOf(sender), Dst: sai.AddressOf(sink)}
+	quic := tcp
+	quic.Head[6] = kernel.ProtocolUDP
+	binary.BigEndian.PutUint16(quic.Head[42:], 443)
 	other := tcp
 	other.Head[6] = 50 // ESP
 	for name, tt := range map[string]struct {
@@ -246,6 +250,7 @@ func TestPPFCNamesOneFlow(t *testing.T) {
 		want notify.FlowIdentifier
 	}{
 		"TCP":                   {tcp, notify.FlowIdentifier{Form: notify.Ports, Protocol: 6, SrcPort: 5000, DstPort: 80}},
+		"QUIC":                  {quic, notify.FlowIdentifier{Form: notify.Ports, Protocol: 17, SrcPort: 5000, DstPort: 443}},
 		"a session in a tunnel": {tunnel, qps},
 		"ESP":                   {other, notify.FlowIdentifier{Form: notify.AllFlows}},
 	} {
@@ -563,6 +568,41 @@ func TestConnectionIsMappedToItsQueuePairs(t *testing.T) {
 		at := targetOf(sai.Null, sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 17, Value: 50001<<16 | 4791, Src: sender, Dst: sink})
 		if _, ok := f.holds[at]; !ok || f.core.kernel.Counters.ClientQPUnknown != 1 {
 			t.Errorf("holds %+v, unknown %d", f.holds, f.core.kernel.Counters.ClientQPUnknown)
+		}
+	}
+}
+
+// A resume frees a stopped client: Rate Advice of the fastest port's speed, or of its policy. A CNP has no
+// end, and a resume of a flow that is not held is nothing to the client.
+//
+//conformance:draft-xz/client-resume
+func TestResumeReachesTheClient(t *testing.T) {
+	for name, tt := range map[string]struct {
+		client   Client
+		policies []congestion.Policy
+		want     []uint32
+	}{
+		"Rate Advice":   {ClientRateAdvice, nil, []uint32{2, 100_000}},
+		"with a policy": {ClientRateAdvice, []congestion.Policy{{DSCP: -1, Rate: 40}}, []uint32{2, 40}},
+		"CNP":           {ClientCNP, nil, []uint32{0}},
+	} {
+		c := ingress(tt.client)
+		c.Advice = &Advice{Hosts: c.Ingress.Hosts, Policies: tt.policies}
+		f := newFake(t, c)
+		resume := stopOf(sender, sink, qps)
+		resume.PT, resume.PauseDuration = notify.Resume, 0
+		for _, m := range []notify.PPFC{resume, stopOf(sender, sink, qps), resume, resume} {
+			f.ppfcFrom(router6, gateway6, m)
+		}
+		var got []uint32
+		for _, m := range f.takeTold() {
+			got = append(got, m.packet.RateAdvice.Rate)
+		}
+		if tt.client == ClientCNP && len(got) == 1 {
+			got[0] = 0
+		}
+		if !slices.Equal(got, tt.want) || f.core.kernel.Counters.ClientQPUnknown != 0 {
+			t.Errorf("%s: rates %v, want %v", name, got, tt.want)
 		}
 	}
 }

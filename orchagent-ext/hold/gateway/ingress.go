@@ -148,7 +148,7 @@ func (g *Ingress) obey(now int64, d holder.Demand, m *notify.PPFC) {
 	case enforce.Noted, enforce.Ended:
 		g.k.Counters.PPFCObeyed++
 	}
-	if g.clients {
+	if g.clients && (d.Verb != enforce.End || outcome == enforce.Ended) {
 		g.notifyAll(now, m)
 	}
 }
@@ -176,26 +176,27 @@ func (g *Ingress) notifyAll(now int64, m *notify.PPFC) {
 // Notify passes a PPFC (its type and pause duration in µs) on to the sender of the flow in RoCEv2 form.
 //
 // Decision: draft-xz leaves the rate of a stop open. A client is stopped by the least
-// rate that may be advised, since 0 is no rate; hold repeats that; resume and alarm are
-// silent: the last advice runs out.
+// rate that may be advised, since 0 is no rate; hold repeats that; a resume advises the
+// speed of the fastest port, which no sender exceeds, or that of policies. A CNP has no end.
+// An alarm is silent.
 //
-//conformance:draft-xz/rocev2 draft-zz/near-source
+//conformance:draft-xz/rocev2 draft-xz/client-resume draft-zz/near-source
 func (g *Ingress) Notify(now int64, pt notify.PT, us uint16, s kernel.Session) {
 	to := g.settings
-	if to == nil || to.Client == ClientNone || pt != notify.Stop && pt != notify.Hold || us == 0 {
+	if to == nil || to.Client == ClientNone || pt == notify.Alarm {
 		return
 	}
-	c := &g.k.Counters
-	if !s.RDMA {
-		c.ClientQPUnknown++
-		return
+	ends, rate := pt == notify.Resume || us == 0, max(to.MinRate, 1)
+	if ends {
+		rate = g.k.Ports.Fastest()
 	}
 	qp := g.pairs.Sender(&s)
-	switch {
-	case qp == 0 && (to.Client != ClientRateAdvice || !g.advisor.NamesReceiver()):
+	switch c := &g.k.Counters; {
+	case ends && to.Client != ClientRateAdvice:
+	case !s.RDMA, qp == 0 && (to.Client != ClientRateAdvice || !g.advisor.NamesReceiver()):
 		c.ClientQPUnknown++
 	case to.Client == ClientRateAdvice:
-		g.advisor.AdviseClient(now, s, qp, max(to.MinRate, 1))
+		g.advisor.AdviseClient(now, s, qp, rate)
 	case pt == notify.Hold: // between the marks a CNP would slow it on
 	case !kernel.Within(to.Hosts, s.Src):
 		c.CNPNotAllowed++

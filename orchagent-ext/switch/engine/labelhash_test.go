@@ -11,7 +11,7 @@ import (
 // ECMP hashes the 5-tuple and the label (draft-hu section 3); without ports where the policy leaves
 // them out.
 //
-//conformance:draft-hu/hash-label
+//conformance:draft-hu/hash-label draft-hu/legacy
 func TestLabelsAreHashedBesideThe5Tuple(t *testing.T) {
 	for noPorts, want := range map[bool]string{
 		false: "SRC_IP,DST_IP,IP_PROTOCOL,L4_SRC_PORT,L4_DST_PORT,IPV6_FLOW_LABEL",

@@ -360,6 +360,8 @@ func switchHashObject(key, attribute string) Object {
 
 // labelHashObject returns the hash of ECMP with labels: the 5-tuple and the label, as draft-hu section 3 has
 // it; without ports where connections that share a label are to share a path.
+//
+//conformance:draft-hu/legacy
 func labelHashObject(ports bool) Object {
 	o := hashObject(HashLabel, "")
 	if !ports {

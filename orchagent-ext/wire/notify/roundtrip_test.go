@@ -79,7 +79,7 @@ func TestSamplesRoundTrip(t *testing.T) {
 	}
 }
 
-//conformance:draft-yang/time draft-xz/priority draft-xz/udp-fields draft-zz/dest-qp draft-zz/src-qp
+//conformance:draft-yang/time draft-xz/priority draft-xz/udp-fields draft-zz/dest-qp draft-zz/src-qp draft-xz/flags
 func TestRoundTrip(t *testing.T) {
 	for kind, draw := range map[Kind]func(*rapid.T, bool) Message{
 		KindPFCM:       func(t *rapid.T, _ bool) Message { return drawPFCM(t) },

@@ -91,7 +91,7 @@ func group(scope, number byte) func([]byte) []byte {
 // TestReceiveRules changes one thing in a good packet. read says whether the
 // message can be told nonetheless.
 //
-//conformance:draft-yang/subtype draft-yang/length draft-yang/action draft-yang/icmp-type draft-yang/icmp-checksum draft-yang/hop-limit draft-xz/icmp draft-xz/router-id draft-xz/addresses draft-xz/flow-id draft-zz/icrc draft-zz/rate draft-zz/version draft-zz/dest-qp draft-zz/src-qp
+//conformance:draft-yang/subtype draft-yang/reserved draft-yang/length draft-yang/action draft-yang/icmp-type draft-yang/icmp-checksum draft-yang/hop-limit draft-xz/icmp draft-xz/router-id draft-xz/addresses draft-xz/flow-id draft-zz/icrc draft-zz/rate draft-zz/version draft-zz/dest-qp draft-zz/src-qp
 func TestReceiveRules(t *testing.T) {
 	for _, tt := range []struct {
 		name, sample string

@@ -119,6 +119,7 @@ static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 que
 }
 
 /* The hold of a match; of a Stream ID the one with the packet's addresses, or else the one without. */
+/* conformance: draft-yang/exclusively */
 static __always_inline __u32 *find_hold(struct softsai_match *m)
 {
 	__u32 *found = bpf_map_lookup_elem(&soft_matches, m);
