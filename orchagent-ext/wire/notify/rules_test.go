@@ -134,6 +134,7 @@ func TestReceiveRules(t *testing.T) {
 		{"mapped source", "pfcm-icmpv6-pause", then(mapped(68), resum), FamilyMix, true},
 		{"mapped destination", "pfcm-hop-by-hop", mapped(56), FamilyMix, true},
 		{"mapped source", "ppfc-icmpv6-all", then(mapped(52), resum), FamilyMix, true},
+		{"mapped destination", "ppfc-icmpv6-all", then(mapped(68), resum), FamilyMix, true},
 		{"mapped router", "ppfc-icmpv6-all", then(mapped(84), resum), FamilyMix, true},
 
 		{"from a global address", "pfcm-icmpv6-pause", then(set(8, 0x20), set(9, 0x01), resum), BadSource, true},
