@@ -260,4 +260,9 @@ func TestOctetsAreThoseOfTheDrafts(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
 	}
+	advice := RateAdvice{PKey: 0x8123, DestQP: 0x42, Rate: 300, Version: 1, DestinationQP: 0x42, SourceQP: 0x77}
+	b, err := advice.AppendPayload(nil, DefaultCodePoints())
+	if want := "c5008123" + "00000042" + "00000000" + "0000012c" + "00000001" + "00000042" + "00000077"; err != nil || hexText(b) != want {
+		t.Errorf("advice of 300 Mbit/s in partition 0x8123: %x, want %s (%v)", b, want, err)
+	}
 }
