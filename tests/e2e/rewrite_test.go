@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/wire/roce"
@@ -188,6 +190,22 @@ func TestPortsStayHashedBesideLabels(t *testing.T) {
 		l.enable("hash_ports", c.ports)
 		l.until("hash_ports="+c.ports+" is in force", func() bool { return fields() == c.want })
 	}
+	const connections, first, label = 32, 1000, 5
+	host, uplinks := l.sender(l.A), []*fabric.Capture{l.capture(l.Uplinks[0].Peer()), l.capture(l.Uplinks[1].Peer())}
+	l.until("connections of one label take both uplinks", func() bool {
+		for port := range uint16(connections) {
+			b := l.segment(unix.IPPROTO_TCP, first+port)
+			b[15], b[16], b[17] = b[15]&0xf0, 0, label
+			l.put(host, b)
+		}
+		var carried [2]int
+		for i, c := range uplinks {
+			for port := range uint16(connections) {
+				carried[i] += segmentsOf(c, unix.IPPROTO_TCP, first+port)
+			}
+		}
+		return carried[0] > 0 && carried[1] > 0
+	})
 }
 
 // TestLeastRights: the capabilities that docs/linux.md names are enough.
