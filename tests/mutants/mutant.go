@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -38,9 +39,7 @@ func readMutants(folder string) ([]mutant, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		if m.patch, err = filepath.Rel(filepath.Join(folder, root), file); err != nil {
-			return nil, err
-		}
+		m.patch = path.Join("tests/mutants", filepath.Base(filepath.Dir(file)), filepath.Base(file))
 		all = append(all, m)
 	}
 	return all, nil
@@ -73,10 +72,20 @@ func parse(text string) (m mutant, err error) {
 
 // apply returns the changed text of the file.
 func (m *mutant) apply(text string) (string, error) {
-	switch n := strings.Count("\n"+text, "\n"+m.old); n {
-	case 1:
-		return strings.Replace("\n"+text, "\n"+m.old, "\n"+m.with, 1)[1:], nil
-	default:
+	at, n := -1, 0
+	for i := 0; i < len(text); {
+		if strings.HasPrefix(text[i:], m.old) {
+			at = i
+			n++
+		}
+		line := strings.IndexByte(text[i:], '\n')
+		if line < 0 {
+			break
+		}
+		i += line + 1
+	}
+	if n != 1 {
 		return "", fmt.Errorf("%s: %s has %d times what it changes, want once:\n%s", m.patch, m.file, n, m.old)
 	}
+	return text[:at] + m.with + text[at+len(m.old):], nil
 }
