@@ -49,6 +49,7 @@ check gnmi long ./tests/gnmi
 # all tests on a machine with much else to do
 check busy env -u SLUICE_SOAK make test PARALLEL=$((3 * $(nproc)))
 check rough make rough
+check mutants make mutants
 check sim make sim
 check sim-full make sim-full
 check tool make tool
