@@ -68,6 +68,16 @@ static int configure(struct tap *t, struct ifreq *request, uint32_t packets)
 	return err;
 }
 
+int tap_up(const struct tap *t)
+{
+	struct ifreq request = { .ifr_ifindex = t->ifindex };
+
+	if (ioctl(t->sender, SIOCGIFNAME, &request))
+		return -errno;
+	request.ifr_flags = IFF_UP | IFF_NOARP;
+	return ioctl(t->sender, SIOCSIFFLAGS, &request) ? -errno : 0;
+}
+
 static int open_sender(struct tap *t)
 {
 	int room = SEND_ROOM;

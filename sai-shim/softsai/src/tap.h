@@ -31,6 +31,9 @@ struct tap {
  */
 int tap_open(struct tap *t, uint32_t count, uint32_t packets, int program, const char **what);
 
+/* Sets it up again; -ENODEV: it is gone. */
+int tap_up(const struct tap *t);
+
 /* Removes it, with the packets in it. */
 void tap_close(struct tap *t);
 
