@@ -126,6 +126,7 @@ func Open(path string, profile map[string]string, w Watcher) (*Library, error) {
 	}
 	file := C.CString(path)
 	defer C.free(unsafe.Pointer(file))
+	keepArenasSmall()
 	l.enter("initialize", "api", Null)
 	message := C.shim_open(file, &list[0], &list[len(keys)], C.int(len(keys)), &l.shim)
 	if message != nil {
@@ -135,12 +136,12 @@ func Open(path string, profile map[string]string, w Watcher) (*Library, error) {
 	}
 	l.leave(0)
 	if v := l.Version(); v != 0 && v < minVersion {
-		C.shim_close(l.shim)
+		closeShim(l.shim)
 		return nil, fmt.Errorf("%s speaks SAI %d.%d; 1.12 is the least that is needed", path, v/10000, v/100%100)
 	}
 	fd, err := unix.FcntlInt(uintptr(C.shim_packets_fd(l.shim)), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		C.shim_close(l.shim)
+		closeShim(l.shim)
 		return nil, os.NewSyscallError("fcntl", err)
 	}
 	l.event = os.NewFile(uintptr(fd), "packet event")
@@ -161,7 +162,7 @@ func (l *Library) Close() error {
 	defer l.end()
 	err := l.event.Close()
 	l.enter("uninitialize", "api", Null)
-	C.shim_close(l.shim)
+	closeShim(l.shim)
 	l.leave(0)
 	l.shim = nil
 	return err

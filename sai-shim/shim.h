@@ -33,7 +33,10 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
  */
 void shim_close(struct shim *s);
 
-/* Changes the value of one key of the profile; SAI_STATUS_ITEM_NOT_FOUND: it has no such key. */
+/*
+ * Changes the value of one key of the profile; SAI_STATUS_ITEM_NOT_FOUND: it has no such key. The
+ * library may have the value before still, which stays until shim_close.
+ */
 sai_status_t shim_set_profile(struct shim *s, const char *key, const char *value);
 
 /* The library's version of SAI, major * 10000 + minor * 100; 0: unknown. */
