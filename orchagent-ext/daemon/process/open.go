@@ -84,7 +84,7 @@ func (o *opener) open(want loop.Opening) (*loop.Switch, error) {
 		hardware.reload = func(ports []engine.Port) error { return lib.ReloadPorts(profilePorts, portList(ports)) }
 	}
 	return &loop.Switch{
-		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Turns: o.gate,
+		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Turns: o.gate, System: lib,
 		Control: control.Switch{Library: lib.Beside(o.gate.At(context.Background(), gate.Holds)), Ports: sw.Ports, Depths: depths(lib, o.gate)},
 	}, nil
 }
