@@ -11,35 +11,35 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// System is what is below a switch.
+// System is the system below a switch.
 type System interface {
-	// Audit returns the parts that are other than Sluice made them. It changes nothing.
-	// [sai.ErrNotSupported]: it cannot.
+	// Audit returns the parts that are other than Sluice made them, and only reads.
+	// [sai.ErrNotSupported]: it lacks the ability.
 	Audit() ([]sai.Drift, error)
 
 	// Mend puts a part back that Audit returned.
 	Mend(d sai.Drift) error
 }
 
-// Audits are no more often than this, nor may they take more than this share of the time.
+// The shortest time between two audits, and how many times as long as an audit the pause after it is.
 const (
 	shortest = 100 * time.Millisecond
 	share    = 100 // 1 %
 )
 
-// Auditor audits a system. A nil one audits nothing. It is for one goroutine.
+// Auditor audits a system. A nil one is idle. It is for one goroutine.
 type Auditor struct {
 	system System
 	log    *slog.Logger
 	now    func() time.Time
 	news   *news // nil: audits are each second alone
 	judge  drift.Judge
-	next   time.Time // before it no audit begins
+	next   time.Time // the earliest begin of the next audit
 	failed string    // why the last audit failed
 }
 
-// New returns an auditor of a system, which listens to netlink; nil for no system, and for one
-// that does not audit.
+// New returns an auditor of a system, which listens to netlink; nil for a nil system, and for one
+// that lacks audits.
 func New(s System, log *slog.Logger, now func() time.Time) *Auditor {
 	if s == nil {
 		return nil
@@ -70,8 +70,8 @@ func (a *Auditor) News() <-chan struct{} {
 	return a.news.changed
 }
 
-// Look audits, unless the last audit was a moment ago, and puts back what was taken; with may
-// false nothing is put back.
+// Look audits, unless the last audit was a moment ago, and puts missing parts back; with may
+// false it only reads.
 func (a *Auditor) Look(may bool) {
 	if a == nil || a.now().Before(a.next) {
 		return

@@ -14,7 +14,7 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// system is a system below a switch: parts that are missing, and what was done about them.
+// system is a system below a switch: missing parts, and those that were put back.
 type system struct {
 	clock  *time.Time
 	costs  time.Duration // of an audit
@@ -44,7 +44,7 @@ func (unsupported) Mend(sai.Drift) error        { return sai.ErrNotSupported }
 
 var gone = sai.Drift{Part: "clsact", Place: "Ethernet0", Fault: "the qdisc is gone", Mendable: true}
 
-// newAuditor returns an auditor of a system, with its clock and what it logs.
+// newAuditor returns an auditor, its system, and its log.
 func newAuditor(t *testing.T) (*audit.Auditor, *system, *strings.Builder) {
 	t.Helper()
 	now, log := time.Unix(1000, 0), &strings.Builder{}
@@ -54,7 +54,7 @@ func newAuditor(t *testing.T) (*audit.Auditor, *system, *strings.Builder) {
 	return a, s, log
 }
 
-// TestAuditorPutsBack: what is gone is put back at once, logged, shown and counted.
+// TestAuditorPutsBack: a part that is gone is put back at once, logged, shown and counted.
 func TestAuditorPutsBack(t *testing.T) {
 	a, s, log := newAuditor(t)
 	s.drifts = []sai.Drift{gone}
@@ -92,7 +92,7 @@ func TestAuditorWritesNothingDuringAWait(t *testing.T) {
 	}
 }
 
-// TestAuditorTakesOnePercent: news do not make audits take more than that of the time.
+// TestAuditorTakesOnePercent: audits take at most that of the time, however much news there is.
 func TestAuditorTakesOnePercent(t *testing.T) {
 	a, s, _ := newAuditor(t)
 	s.audits, s.costs = 0, 5*time.Millisecond
@@ -121,8 +121,8 @@ func TestAuditorSaysOnceWhyItFails(t *testing.T) {
 	}
 }
 
-// TestNoAuditor: a switch without a system, and a library that does not audit, have no auditor, whose methods
-// do nothing.
+// TestNoAuditor: a switch without a system, and a library without audits, have a nil auditor, whose methods
+// are idle.
 func TestNoAuditor(t *testing.T) {
 	for _, s := range []audit.System{nil, unsupported{}} {
 		a := audit.New(s, slog.New(slog.DiscardHandler), time.Now)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package audit looks each second, and on news of netlink, whether the system below a switch has
-// everything that Sluice made there, and puts back what was taken. The loop calls it, and
-// publishes what it found. Package drift decides; this package reads, puts back and logs. It never
-// removes or moves anything of another owner.
+// Package audit checks each second, and on news of netlink, that the system below a switch has
+// all parts that Sluice made there, and puts back missing ones. The loop calls it, and
+// publishes the findings. Package drift decides; this package reads, puts back and logs. Parts of
+// other owners keep their place.
 package audit

@@ -71,7 +71,7 @@ func (n *news) run() {
 	}
 }
 
-// isOverrun reports whether the socket had no room for a message.
+// isOverrun reports whether the socket was full.
 func isOverrun(err error) bool { return errors.Is(err, unix.ENOBUFS) }
 
 // note keeps the author of a change.

@@ -18,7 +18,7 @@ func TestNewsNameTheAuthor(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root for a network namespace")
 	}
-	runtime.LockOSThread() // never unlocked: the namespace ends with the thread
+	runtime.LockOSThread() // for good: the namespace ends with the thread
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Skip("needs a network namespace:", err)
 	}

@@ -47,8 +47,8 @@ type Judge struct {
 	put   uint64
 }
 
-// Look takes the findings of an audit. It returns those that are new, and those to put back now;
-// with may false nothing is put back.
+// Look takes the findings of an audit. It returns those that are new, and those to put back now:
+// none with may false.
 func (j *Judge) Look(now time.Time, found []Finding, may bool) (news, mend []Finding) {
 	if j.parts == nil {
 		j.parts = map[Part]*record{}

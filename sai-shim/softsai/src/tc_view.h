@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the kernel has of traffic control on netdevs, whoever made it. All of the calling thread's
- * network namespace. All calls return 0 or -errno, and change nothing.
+ * Traffic control on netdevs, of every owner, in the calling thread's network namespace. All calls
+ * return 0 or -errno, and only read.
  */
 #ifndef SOFTSAI_TC_VIEW_H
 #define SOFTSAI_TC_VIEW_H
