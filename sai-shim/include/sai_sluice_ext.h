@@ -367,6 +367,8 @@ typedef struct _sai_sluice_flow_stats_t {
 	uint64_t hold_queue_lost; /* packets that waited in hold queues when their process was killed */
 	/* dropped: they waited while the process was frozen, and others have passed them; 0 where the library has no such counter */
 	uint64_t hold_queue_stale;
+	/* that a hold matched and that went on: the process was frozen, or the netdev of hold queues down; 0 likewise */
+	uint64_t hold_queue_passed;
 } sai_sluice_flow_stats_t;
 
 /** @brief A part of the system below the library that is not as the library made it; texts end with a 0 */

@@ -498,6 +498,11 @@ void hold_queues_audit(struct drift_list *l)
 	}
 }
 
+uint64_t hold_queues_passed(void)
+{
+	return egress_programs() ? LOAD(egress_programs()->bss->softsai_hold_passed) : 0;
+}
+
 /* What waits is lost with the TAP. */
 static void lose_all(void)
 {

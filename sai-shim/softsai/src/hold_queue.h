@@ -22,6 +22,9 @@
  */
 sai_status_t hold_queues_open(uint32_t holds, int realtime);
 
+/* Packets that a hold matched and that went on, since nothing could be held. */
+uint64_t hold_queues_passed(void);
+
 #define HOLD_PART "hold device"
 
 /*
