@@ -179,8 +179,8 @@ func TestHoldDeviceIsDown(t *testing.T) {
 	untilWaiting(t, d, out, m, 20)
 	d.hold(out, m, 0, 0)
 	l.wantOrder(200, 20)
-	if s := d.flowStats(); s.stale != 20 || s.lostInQueues != 0 {
-		t.Errorf("%+v", s)
+	if s := d.flowStats(); s.stale != 20 || s.lostInQueues != 0 || s.passed != 50 {
+		t.Errorf("%+v, want 20 stale and 50 passed", s)
 	}
 }
 

@@ -782,10 +782,10 @@ static void flow_stats(void)
 	sai_sluice_flow_stats_t s = {};
 	sai_status_t status = sluice()->get_flow_stats(the_switch, &s);
 
-	printf("%d %llu %llu %llu %llu %llu %llu %llu\n", status, (unsigned long long)s.events,
+	printf("%d %llu %llu %llu %llu %llu %llu %llu %llu\n", status, (unsigned long long)s.events,
 	       (unsigned long long)s.events_lost, (unsigned long long)s.unmonitored, (unsigned long long)s.held_packets,
 	       (unsigned long long)s.hold_queue_full, (unsigned long long)s.hold_queue_lost,
-	       (unsigned long long)s.hold_queue_stale);
+	       (unsigned long long)s.hold_queue_stale, (unsigned long long)s.hold_queue_passed);
 }
 
 /* Prints "part|place|mendable|fault" of each drift, with _ for blanks; mend: puts those back that can be. */
