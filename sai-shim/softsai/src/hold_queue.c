@@ -492,7 +492,7 @@ void hold_queues_audit(struct drift_list *l)
 		return;
 	if (!is_there()) {
 		drift_add(l, HOLD_PART, TAP_NETDEV "0", true, "it is gone: nothing is held");
-	} else if (LOAD(*is_down) || !tap_port_runs(&tap, tap.ifindex)) {
+	} else if (LOAD(*is_down) || !tap_is_up(&tap)) {
 		STORE(*is_down, 1); /* no packet may have met it so far */
 		drift_add(l, HOLD_PART, TAP_NETDEV "0", true, "it is down: nothing is held");
 	}
