@@ -222,7 +222,7 @@ func TestHoldWatchdog(t *testing.T) {
 		return false
 	})
 	l.awaitMetric(`sluice_notify_watchdog_total\{message="pfcm"\} [1-9].*`)
-	if !strings.Contains(l.log.String(), "held flows for too long") {
+	if !strings.Contains(l.log.String(), "hold limit reached") {
 		t.Error("no warning in the log")
 	}
 }

@@ -30,7 +30,7 @@ figure { margin: 1em 0; overflow-x: auto }
 <h1>{{.Title}}</h1>
 <p>{{.Hosts}} hosts; seed {{.Seed}}; all runs have {{.Base}}; one that names pfc or dcqcn has that alone of the two.{{if .Interrupted}} <strong>Interrupted: the runs that there are.</strong>{{end}}
 COLLECTIVE is the mean time of the load's collectives, SLOWEST that of the last one, FCT the time of a message, SLOWDOWN that time ÷ the
-one in an empty network; UP and DOWN are worst ÷ mean of the octets of leaves' uplinks and downlinks.</p>
+one in an empty network; UP and DOWN are max ÷ mean of the octets of leaves' uplinks and downlinks.</p>
 <table id="runs">
 <thead><tr>{{range .Header}}<th>{{.}}</th>{{end}}</tr></thead>
 <tbody>

@@ -51,7 +51,7 @@ func (d *Document) each(yield func(load, feature string, r *run.Result)) {
 	}
 }
 
-// Rows returns the rows of the table. UP and DOWN are worst ÷ mean of the octets of leaves'
+// Rows returns the rows of the table. UP and DOWN are max ÷ mean of the octets of leaves'
 // uplinks and downlinks.
 func (d *Document) Rows() (rows [][]string) {
 	d.each(func(l, f string, r *run.Result) {

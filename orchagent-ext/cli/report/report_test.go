@@ -38,7 +38,7 @@ func TestPageIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := s.String()
-	if strings.Count(page, "<svg") != 4 || strings.Count(page, "<polyline") != 4 || strings.Count(page, "<tr") != 5 {
+	if strings.Count(page, "<svg") != 4 || strings.Count(page, `<path d="M`) == 0 || strings.Count(page, "</title></path>") != 4 || strings.Count(page, "<tr") != 5 {
 		t.Errorf("plots, lines or rows are missing:\n%s", page)
 	}
 	for _, bad := range []string{"<ring>", "a < b", "<script", "src=", "href="} {
@@ -85,7 +85,7 @@ func TestPlotsOfManyFeatures(t *testing.T) {
 	for name, svg := range map[string]string{"FCT": fct.String(), "slowdown": slow.String()} {
 		styles := map[string]bool{}
 		for _, l := range strings.Split(svg, "\n") {
-			if _, style, ok := strings.Cut(l, `fill="none" `); ok && strings.HasPrefix(l, "<polyline") {
+			if _, style, ok := strings.Cut(l, `fill="none" `); ok && strings.HasSuffix(l, "</path>") {
 				styles[style] = true
 			}
 		}
