@@ -51,6 +51,7 @@ check busy env -u SLUICE_SOAK make test PARALLEL=$((3 * $(nproc)))
 # each part of the kernel's that Sluice needs, taken away under traffic
 check drift long -run 'Drift|Audit|HoldDevice|Frozen' ./sai-shim/softsai ./tests/e2e ./orchagent-ext/switch/drift ./orchagent-ext/switch/audit
 check rough make rough
+check mutants make mutants
 check sim make sim
 check sim-full make sim-full
 check tool make tool

@@ -124,7 +124,7 @@ func (c *holdCount) add(s sai.HoldState, err error) {
 // holdRow returns a row of SLUICE_HOLD. port is the one by which the flow leaves, and the message
 // came in.
 func holdRow(h *flowcontrol.Hold, port string, since, until time.Time, did holdCount) *telemetry.Hold {
-	key := fmt.Sprintf("%s,%s,%#04x,%d", h.From, port, h.Stream, h.Queue)
+	key := fmt.Sprintf("%s,%s,%s,%s,%#04x,%d", h.From, port, h.Source, h.Destination, h.Stream, h.Queue)
 	why := fmt.Sprintf("queue %d of the neighbor %s is congested by it", h.Queue, h.From)
 	row := &telemetry.Hold{
 		Id: &key, From: telemetry.Text(h.From.WithZone("").String()), Port: &port, Queue: &h.Queue, StreamId: &h.Stream, Method: telemetry.Text(string(engine.Exact)),

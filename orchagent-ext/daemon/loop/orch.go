@@ -194,8 +194,8 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	for _, problem := range outcome.Problems {
 		o.conf.Log.Warn("object omitted", "reason", problem)
 	}
-	if outcome.Created+outcome.Removed+outcome.Set > 0 {
-		o.conf.Log.Info("switch reconciled", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
+	if outcome.Created+outcome.Removed+outcome.HandedOver+outcome.Set > 0 {
+		o.conf.Log.Info("switch reconciled", "created", outcome.Created, "removed", outcome.Removed, "handed_over", outcome.HandedOver, "set", outcome.Set)
 	}
 	o.sw.outcome = outcome
 	if p.Export != nil {

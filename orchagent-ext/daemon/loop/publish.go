@@ -160,7 +160,7 @@ func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
 		ReadTime: telemetry.FineStamp(o.conf.Now()), LabelSkippedPercent: &share,
 		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost.RingFull, CpuPoliced: &lost.Policed, CpuDiscarded: lost.Discarded,
 		CpuRoce: &cpu.RoCE, CpuTunnelled: &cpu.Tunnelled, CpuNotRoce: &cpu.NotRoCE, CpuMalformed: &cpu.Malformed, CpuQueueFull: &cpu.QueueFull,
-		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce, CpuUnfollowed: &cpu.Unfollowed, CpuSamplesFull: &cpu.SamplesFull,
+		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce, CpuUnfollowed: &cpu.Unfollowed, CpuDatagrams: &cpu.Datagrams, CpuSamplesFull: &cpu.SamplesFull,
 		RttSamples: &trips.Taken, RttRefused: telemetry.Count(trips.Short + trips.Long), RttRepeated: &trips.Repeated, RttUnfollowed: &trips.Full,
 		FlowsWithoutEntry: telemetry.Count(noCapacity + noRoom), FlowsRefusedCapacity: &noCapacity, FlowsRefusedSwitch: &noRoom, FlowsEvicted: &evicted,
 		DriftFound: &driftFound, DriftMended: &driftMended,

@@ -175,7 +175,7 @@ __noinline int softsai_meet_holds(struct __sk_buff *skb, struct leaver *l, const
 
 		if (stage < l->stage || !(stages >> stage & 1) || !match_of(f, stage / 2, l->queue, &m))
 			continue;
-		found = bpf_map_lookup_elem(&soft_matches, &m);
+		found = find_hold(&m);
 		if (!found)
 			continue;
 		generation = SOFTSAI_HOLD_GENERATION(*found);

@@ -96,10 +96,6 @@ static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 que
 	m->value = queue;
 	if (kind == MATCH_CLASS)
 		return true;
-	if (kind == MATCH_STREAM) {
-		m->value = stream_id(f);
-		return f->ipv6 == 1;
-	}
 	if ((kind == MATCH_SESSION || kind == MATCH_TUPLE) && f->inside) {
 		m->ipv6 = f->inside_v6;
 		for (int i = 0; i < 2; i++) {
@@ -115,13 +111,29 @@ static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 que
 	}
 	m->protocol = kind == MATCH_TUPLE ? f->carries : 0;
 	m->value = kind == MATCH_LABEL ? f->label : kind == MATCH_SESSION ? f->qp : kind == MATCH_TUPLE ? f->ports : 0;
-	if (kind == MATCH_LABEL)
+	if (kind == MATCH_STREAM)
+		m->value = stream_id(f);
+	if (kind == MATCH_STREAM || kind == MATCH_LABEL)
 		return f->ipv6 == 1;
 	if (kind == MATCH_SESSION)
 		return f->qp != ~0U;
 	if (kind == MATCH_TUPLE)
 		return f->carries != 0;
 	return f->ipv6 != 2;
+}
+
+/* The hold of a match; of a Stream ID the one with the packet's addresses, or else the one without. */
+/* conformance: draft-yang/exclusively */
+static __always_inline __u32 *find_hold(struct softsai_match *m)
+{
+	__u32 *found = bpf_map_lookup_elem(&soft_matches, m);
+
+	if (found || m->kind != MATCH_STREAM)
+		return found;
+	m->ipv6 = 0;
+	for (int i = 0; i < 2; i++)
+		m->source[i] = m->destination[i] = 0;
+	return bpf_map_lookup_elem(&soft_matches, m);
 }
 
 /*
