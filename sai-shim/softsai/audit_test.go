@@ -3,8 +3,12 @@
 package softsai_test
 
 import (
+	"encoding/json"
+	"errors"
+	"io/fs"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +25,7 @@ type drift struct {
 func (d *driver) audit(call string) (all []drift) {
 	d.t.Helper()
 	for _, word := range d.do("%s", call) {
-		fields := strings.Split(strings.ReplaceAll(word, "_", " "), "|")
+		fields := strings.Split(strings.ReplaceAll(word, "~", " "), "|")
 		all = append(all, drift{fields[0], fields[1], fields[2] == "1", fields[3]})
 	}
 	return all
@@ -124,15 +128,33 @@ func TestAuditFindsWhatIsTaken(t *testing.T) {
 // deleteElements deletes all elements of the maps of a name, by bpftool.
 func deleteElements(t *testing.T, name string) {
 	t.Helper()
-	tool := "/usr/sbin/bpftool"
-	if _, err := exec.LookPath(tool); err != nil {
-		t.Skip("needs bpftool:", err)
+	bpftool := func(into any, args ...string) {
+		t.Helper()
+		out, err := exec.Command("/usr/sbin/bpftool", append([]string{"-j", "map"}, args...)...).Output()
+		if errors.Is(err, fs.ErrNotExist) {
+			t.Skip("needs bpftool:", err)
+		}
+		if err == nil && into != nil {
+			err = json.Unmarshal(out, into)
+		}
+		if err != nil {
+			t.Fatalf("bpftool map %v: %v: %s", args, err, out)
+		}
 	}
-	script := tool + ` map show name ` + name + ` | sed -n 's/^\([0-9]*\):.*/\1/p' | while read id; do
-		` + tool + ` map dump id $id | sed -n 's/^key: *\(.*\) *$/\1/p; s/^key:$//p' | while read -r key; do
-			[ -z "$key" ] || ` + tool + ` map delete id $id key hex $key; done; done`
-	if out, err := exec.Command("sh", "-c", script).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	var maps []struct {
+		ID   int
+		Name string
+	}
+	bpftool(&maps, "show")
+	for _, m := range maps {
+		if m.Name != name {
+			continue
+		}
+		var elements []struct{ Key []string }
+		bpftool(&elements, "dump", "id", strconv.Itoa(m.ID))
+		for _, e := range elements {
+			bpftool(nil, append([]string{"delete", "id", strconv.Itoa(m.ID), "key"}, e.Key...)...)
+		}
 	}
 }
 

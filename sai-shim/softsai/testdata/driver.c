@@ -788,7 +788,7 @@ static void flow_stats(void)
 	       (unsigned long long)s.hold_queue_stale, (unsigned long long)s.hold_queue_passed);
 }
 
-/* Prints "part|place|mendable|fault" of each drift, with _ for blanks; mend: puts those back that can be. */
+/* Prints "part|place|mendable|fault" of each drift, with ~ for blanks; mend: puts those back that can be. */
 static void audit(bool mend)
 {
 	sai_sluice_drift_t drifts[64] = {};
@@ -806,7 +806,7 @@ static void audit(bool mend)
 			 drifts[i].fault);
 		for (char *c = line; *c; c++)
 			if (*c == ' ')
-				*c = '_';
+				*c = '~';
 		printf(" %s", line);
 	}
 	printf("\n");
