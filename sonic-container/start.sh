@@ -25,14 +25,10 @@ user_sluiced=50071
 group=50070
 
 # On a switch of several ASICs NAMESPACE_ID is the number of this one, else empty.
-for file in "$choices/sluiced.env" "$choices/sluiced${NAMESPACE_ID:-}.env"; do
-	if [ -r "$file" ]; then
-		set -a
-		# shellcheck disable=SC1090 # the host's
-		. "$file"
-		set +a
-	fi
-done
+# shellcheck source=SCRIPTDIR/environment.sh
+. "${0%/*}/environment.sh"
+read_environment "$choices/sluiced.env"
+[ -z "${NAMESPACE_ID:-}" ] || read_environment "$choices/sluiced$NAMESPACE_ID.env"
 
 export SLUICE_DB_CONFIG="${SLUICE_DB_CONFIG:-/var/run/redis${NAMESPACE_ID:-}/sonic-db/database_config.json}"
 
