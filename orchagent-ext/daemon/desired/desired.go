@@ -129,10 +129,7 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 // remember reads which rows an earlier process held in force: from the state file,
 // and those of which CONFIG_DB had other versions from STATE_DB.
 func (s *State) remember(ctx context.Context) Event {
-	known, err := s.inForce.Read()
-	if err != nil {
-		s.log.Warn("rows that were in force before cannot be read", "error", err)
-	}
+	known := s.inForce.Read(func(err error) { s.log.Warn("rows that were in force before cannot be read", "error", err) })
 	s.rows.Remember(known)
 	errs, err := s.stateDB.Read(ctx, telemetry.TableConfigError)
 	if err != nil {
