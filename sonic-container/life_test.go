@@ -127,7 +127,7 @@ func TestRootWhereAFileIsForRootAlone(t *testing.T) {
 func TestEndsWithSluiced(t *testing.T) {
 	b := newBox(t, fabrictest.New(t), "leaf", "")
 	b.choose("", "SLUICE_METRICS=off", "SLUICE_GNMI_FLAGS=--reflection --verbose", "exit 3") // once, sh ran the last two
-	b.env = append(b.env, "SLUICE_DB_CONFIG=/nosuch.json") // the last one counts
+	b.env = append(b.env, "SLUICE_DB_CONFIG=/nosuch.json")                                   // the last one counts
 	if err := b.run(); err == nil || err.Error() != "exit status 1" {
 		t.Errorf("without databases: %v", err)
 	}

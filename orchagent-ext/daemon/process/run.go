@@ -148,6 +148,9 @@ func Run(ctx context.Context, o *Options, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer release()
+	if file := o.memory(); file != "" {
+		files.RemoveLeftovers(file)
+	}
 	guard, err := guardLibrary(o, databases, log)
 	if err != nil {
 		return err
