@@ -35,11 +35,13 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 }
 
 // Read implements [net.Conn]. A reply above maxReply is an error in place of the octets that
-// announce it.
+// announce it; so is a refusal, after which Redis closes the connection.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 {
-		c.answered.Store(true)
+	if n > 0 && !c.answered.Swap(true) {
+		if why := refusal(b[:n]); why != nil {
+			return 0, why
+		}
 	}
 	if fault := c.replies.take(b[:n]); fault != nil {
 		return 0, fault
@@ -58,12 +60,23 @@ func (c *conn) Write(b []byte) (int, error) {
 	if c.SetReadDeadline(time.Now().Add(ioTimeout)) != nil {
 		return n, err
 	}
-	got, _ := c.Conn.Read(reason)
-	line, _, whole := bytes.Cut(reason[:got], []byte("\r\n"))
-	if text, is := bytes.CutPrefix(line, []byte("-")); is && whole {
-		return n, fmt.Errorf("refused by Redis: %s", text)
+	if got, _ := c.Conn.Read(reason); refusal(reason[:got]) != nil {
+		err = refusal(reason[:got])
 	}
 	return n, err
+}
+
+// tooMany begins the only reply that Redis sends without a command (Redis "Client handling",
+// maximum concurrent connected clients).
+const tooMany = "-ERR max number of clients"
+
+// refusal returns the error of a first reply by which Redis refuses a connection, or nil.
+func refusal(reply []byte) error {
+	if !bytes.HasPrefix(reply, []byte(tooMany)) {
+		return nil
+	}
+	line, _, _ := bytes.Cut(reply[1:], []byte("\r\n"))
+	return fmt.Errorf("refused by Redis: %s", line)
 }
 
 // SyscallConn implements [syscall.Conn], by which go-redis finds out whether Redis has closed

@@ -49,7 +49,7 @@ func mapJournal(path string, warn func(error)) (memory []byte, left *Ended, err 
 // content has the entries of the process before, if they can be read. Both are nil for a file
 // that another process has.
 func mapFile(path string, warn func(error)) (memory, content []byte, err error) {
-	fd, err := openLocked(path)
+	fd, readOnly, err := openLocked(path)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return nil, nil, nil
 	}
@@ -61,14 +61,18 @@ func mapFile(path string, warn func(error)) (memory, content []byte, err error) 
 			_ = unix.Close(fd)
 		}
 	}()
-	if content, err = contentOf(fd); errors.Is(err, errForeign) {
+	if content, err = contentOf(fd); errors.Is(err, errForeign) && !readOnly {
 		warn(files.SetAside(path, fmt.Errorf("%s: %w", path, err)))
 		_ = unix.Close(fd)
-		if fd, err = openLocked(path); err == nil {
+		if fd, readOnly, err = openLocked(path); err == nil {
 			content, err = contentOf(fd)
 		}
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case readOnly:
+		err = unix.EROFS
+	default:
 		err = reserve(fd, content)
 	}
 	if err == nil {
@@ -80,12 +84,12 @@ func mapFile(path string, warn func(error)) (memory, content []byte, err error) 
 	return memory, nil, nil
 }
 
-// openLocked opens the file of a journal and locks it. On a disk that is read-only it is
-// opened for reading. The error is EWOULDBLOCK where another process has it.
-func openLocked(path string) (fd int, err error) {
+// openLocked opens the file of a journal and locks it; readOnly: for reading, on a disk that
+// is read-only. The error is EWOULDBLOCK where another process has it.
+func openLocked(path string) (fd int, readOnly bool, err error) {
 	failed := os.MkdirAll(filepath.Dir(path), 0o755)
 	fd, err = unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
-	if errors.Is(err, unix.EROFS) {
+	if readOnly = errors.Is(err, unix.EROFS); readOnly {
 		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if errors.Is(err, unix.ENOENT) {
 			err = unix.EROFS
@@ -93,15 +97,15 @@ func openLocked(path string) (fd int, err error) {
 	}
 	if err != nil {
 		if failed != nil {
-			return -1, failed
+			return -1, false, failed
 		}
-		return -1, &os.PathError{Op: "open", Path: path, Err: err}
+		return -1, false, &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = unix.Close(fd)
-		return -1, &os.PathError{Op: "lock", Path: path, Err: err}
+		return -1, false, &os.PathError{Op: "lock", Path: path, Err: err}
 	}
-	return fd, nil
+	return fd, readOnly, nil
 }
 
 // contentOf reads a journal; a new file has none. The error is errForeign of a file that is
