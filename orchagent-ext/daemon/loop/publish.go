@@ -40,7 +40,7 @@ func (o *orch) publish(ctx context.Context) {
 	}
 	if o.snapshot() != nil {
 		s.Row.ConfigErrors = telemetry.Small(len(o.snapshot().Rejections))
-		o.out.replaceState(telemetry.TableConfigError, o.desired.Rejections())
+		o.out.change(telemetry.TableConfigError, o.desired.Rejections())
 	}
 	if o.sw != nil {
 		o.describe(&s)

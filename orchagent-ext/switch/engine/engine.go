@@ -217,6 +217,9 @@ func (e *Engine) usedByFlows() []string {
 // that creations need come first, then creations and changes, then the entries of flows,
 // and at last the removals of objects that were in use until then.
 func (e *Engine) carryOut(p Plan) (refused string, err error) {
+	if !e.wants {
+		p.First = e.unbind(p.First)
+	}
 	if !e.pins || containsKey(p.First, KeyTable) || containsKey(p.Last, KeyTable) || e.objects[KeyTable] == nil {
 		if err := e.leaveTable(); err != nil {
 			return "", err
@@ -254,6 +257,19 @@ func (e *Engine) carryOut(p Plan) (refused string, err error) {
 		e.removeOld(s.Object.Key)
 	}
 	return "", nil
+}
+
+// unbind removes the bindings of a plan at once, and returns the other steps: where nothing is
+// wanted no packet is changed from then on, however many entries are to be removed.
+func (e *Engine) unbind(steps []Step) (rest []Step) {
+	for _, s := range steps {
+		if s.Object.Type == TypeBinding {
+			e.removeOld(s.Object.Key)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	return rest
 }
 
 // removeOld removes an object that is not wanted. If that fails the rest goes on, except
