@@ -48,6 +48,7 @@ type opener struct {
 	log       *slog.Logger
 	guard     *trust.Guard
 	gate      *gate.Gate // of all libraries, of which one is open at a time
+	locks     *portLocks // of the ports of the software switch
 }
 
 // open opens the switch by a driver. It is an error without ports: SONiC has yet to load
@@ -71,6 +72,9 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 		if ports, opened = present(ports); len(ports) == 0 {
 			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch is opened when there is one")
 		}
+		if err := o.locks.take(names(ports)); err != nil {
+			return nil, err
+		}
 	}
 	lib, err := o.options.openLibrary(libraryUse{ports: ports, cpuRate: *s.Global.CpuRate, cpuBurst: *s.Global.CpuBurst, cold: cold, noExtension: o.guard.NoExtension(), avoid: o.guard.Avoid(), watcher: o.guard})
 	if err != nil {
@@ -81,7 +85,13 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
 	hardware := &switched{Driver: sw, source: source, opened: opened, statistics: lib.Beside(o.gate.At(context.Background(), gate.Statistics)), warm: o.options.warmFile() != "", log: o.log}
 	if soft {
-		hardware.reload = func(ports []engine.Port) error { return lib.ReloadPorts(profilePorts, portList(ports)) }
+		hardware.locks = o.locks
+		hardware.reload = func(ports []engine.Port) error {
+			if err := o.locks.take(names(ports)); err != nil {
+				return err
+			}
+			return lib.ReloadPorts(profilePorts, portList(ports))
+		}
 	}
 	return &loop.Switch{
 		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Ports: sw,
@@ -146,6 +156,15 @@ func portList(ports []engine.Port) string {
 	return strings.Join(words, " ")
 }
 
+// names returns the names of ports.
+func names(ports []engine.Port) []string {
+	all := make([]string, len(ports))
+	for i, p := range ports {
+		all[i] = p.Name
+	}
+	return all
+}
+
 // present are the ports that are netdevs of this network namespace; which has the reason that
 // these are.
 func present(ports []engine.Port) (there []engine.Port, which string) {
@@ -176,6 +195,7 @@ type switched struct {
 	// gives the software switch, whose ports are netdevs, others; nil: it is another
 	reload func([]engine.Port) error
 	opened string // the ports that it has
+	locks  *portLocks
 	ports  []engine.Port
 
 	warm bool // the next process is to go on where this one ends

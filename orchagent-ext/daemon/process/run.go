@@ -151,6 +151,10 @@ func Run(ctx context.Context, o *Options, stdout, stderr io.Writer) error {
 	if file := o.memory(); file != "" {
 		files.RemoveLeftovers(file)
 	}
+	db, err := databases.Database("CONFIG_DB")
+	if err != nil {
+		return err
+	}
 	guard, err := guardLibrary(o, databases, log)
 	if err != nil {
 		return err
@@ -158,7 +162,7 @@ func Run(ctx context.Context, o *Options, stdout, stderr io.Writer) error {
 	go guard.EnforceEnd(ctx)
 	c := loop.Config{
 		Databases: databases, Version: o.Version, Log: log, Now: time.Now, StateFile: o.rowsFile(),
-		Open:          (&opener{ctx, o, databases, log, guard, new(gate.Gate)}).open,
+		Open:          (&opener{ctx, o, databases, log, guard, new(gate.Gate), newPortLocks(db.Address, log)}).open,
 		Files:         files.Reader{Folders: slices.Concat(files.Default, o.Folders), Reserved: o.Reserved},
 		EtcdPlaintext: o.Plaintext,
 	}

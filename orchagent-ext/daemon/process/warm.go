@@ -61,5 +61,9 @@ func (s *switched) Close() error {
 			s.log.Warn("the SAI library does not prepare a warm restart: the next start is a cold one", "error", err)
 		}
 	}
-	return s.Driver.Close()
+	err := s.Driver.Close()
+	if s.locks != nil {
+		s.locks.release()
+	}
+	return err
 }
