@@ -239,6 +239,8 @@ type FlowStats struct {
 	HoldQueueFull uint64 // packets refused since too much waited already
 	// packets that waited when their process was killed; also those of processes before
 	HoldQueueLost uint64
+	// packets that waited while their process was frozen, and were dropped when it went on
+	HoldQueueStale uint64
 }
 
 var _ = [1]struct{}{}[unsafe.Sizeof(FlowStats{})-C.sizeof_sai_sluice_flow_stats_t]

@@ -67,6 +67,7 @@ Once IANA has assigned them: --pen 0, and the eight numbers one by one with --el
 	flags.BoolVar(&x.biflow, "biflow", false, "one record for both directions of a connection, where both queue pairs are known (RFC 5103)")
 	domain := kit.AddNumber(flags, "domain", 32, 1, "observation domain")
 	flags.BoolVar(&x.process.Health, "health", false, "also records of the health of each direction of a connection, as options")
+	flags.BoolVar(&x.process.SingleSet, "single-set", false, "one set a message and no options, for collectors that read no more, such as go-ipfix")
 	pen := kit.AddNumber(flags, "pen", 32, ipfix.DocumentationPEN, "private enterprise number of the elements; 0: IANA's")
 	first := kit.AddNumber(flags, "first-element", 16, 1, "number of rdmaOpCode; the others follow. Not with --pen 0")
 	ids := flags.UintSlice("element-ids", nil, "with --pen 0: the numbers that IANA assigned to the eight elements, in draft-lin's order")

@@ -22,7 +22,7 @@ const defaultPace = 10_000_000
 
 // socketDrops returns how many datagrams the sockets of this machine that listen at an address
 // have dropped since they were opened, since their buffers were full; ok is false where none
-// listens. It reads them as the kernel lists them in /proc/net/udp and udp6.
+// listens. It reads them as the kernel lists them for the network namespace of this thread.
 func socketDrops(address string) (drops uint64, ok bool) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -35,7 +35,7 @@ func socketDrops(address string) (drops uint64, ok bool) {
 	if err != nil { // another name is that of another machine
 		return 0, false
 	}
-	for _, name := range []string{"/proc/net/udp", "/proc/net/udp6"} {
+	for _, name := range []string{"/proc/thread-self/net/udp", "/proc/thread-self/net/udp6"} {
 		list, err := os.ReadFile(name)
 		if err != nil {
 			continue

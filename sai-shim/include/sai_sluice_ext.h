@@ -362,6 +362,8 @@ typedef struct _sai_sluice_flow_stats_t {
 	uint64_t held_packets;	  /* that went through hold queues */
 	uint64_t hold_queue_full; /* packets refused by full hold queues */
 	uint64_t hold_queue_lost; /* packets that waited in hold queues when their process was killed */
+	/* dropped: they waited while the process was frozen, and others have passed them; 0 where the library has no such counter */
+	uint64_t hold_queue_stale;
 } sai_sluice_flow_stats_t;
 
 /** @brief API of the extension, by sai_api_query(SAI_API_SLUICE, …) */

@@ -3,6 +3,7 @@
 package capturegen
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 )
@@ -78,4 +79,24 @@ func Frames(link uint32, frames ...[]byte) []byte {
 		p.Packets = append(p.Packets, Packet{Seconds: 1700000000, Fraction: uint32(i) * 1000, Data: f})
 	}
 	return p.Bytes()
+}
+
+// Flows returns a pcap file of n copies of a RoCEv2 frame over IPv4, one a millisecond, each to
+// a destination queue pair of its own, from 0x100 on.
+func Flows(frame []byte, n int) []byte {
+	const at, bth = 1_700_000_000, 14 + 20 + 8
+	var p Pcap
+	for i := range uint32(n) {
+		f := bytes.Clone(frame)
+		binary.BigEndian.PutUint32(f[bth+4:], 0x100+i) // destination queue pair
+		binary.BigEndian.PutUint32(f[bth+8:], i)       // PSN
+		p.Packets = append(p.Packets, Packet{Seconds: at + i/1000, Fraction: i % 1000 * 1000, Data: f})
+	}
+	return p.Bytes()
+}
+
+// First returns the frame of the first packet of a pcap file in little endian.
+func First(file []byte) []byte {
+	const fileHeader, packetHeader = 24, 16
+	return file[fileHeader+packetHeader:][:binary.LittleEndian.Uint32(file[fileHeader+8:])]
 }

@@ -164,7 +164,7 @@ func BenchmarkTenThousandFlows(b *testing.B) {
 				return err
 			}
 			driver := saidriver.New(lib, saidriver.Options{})
-			if err := driver.SetPorts([]engine.Port{{Name: pair.A.Name, Lanes: []uint32{uint32(pair.A.Index)}}}); err != nil {
+			if err := driver.Ports.Set([]engine.Port{{Name: pair.A.Name, Lanes: []uint32{uint32(pair.A.Index)}}}); err != nil {
 				return err
 			}
 			e, err := engine.NewEngine(driver, memory{}, nil)

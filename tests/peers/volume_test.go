@@ -4,8 +4,6 @@ package peers
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -26,21 +24,12 @@ const many = 100_000
 // manyPackets writes a capture of so many RoCEv2 packets, each of which is a flow of its own.
 func manyPackets(t *testing.T) string {
 	t.Helper()
-	const at, fileHeader, packetHeader, bth = 1_700_000_000, 24, 16, 14 + 20 + 8
 	b, err := os.ReadFile(root + "/tests/captures/16-clock-back.pcap")
 	if err != nil {
 		t.Fatal(err)
 	}
-	frame := b[fileHeader+packetHeader:][:binary.LittleEndian.Uint32(b[fileHeader+8:])]
-	var p capturegen.Pcap
-	for i := range uint32(many) {
-		f := bytes.Clone(frame)
-		binary.BigEndian.PutUint32(f[bth+4:], 0x100+i) // destination queue pair
-		binary.BigEndian.PutUint32(f[bth+8:], i)       // PSN
-		p.Packets = append(p.Packets, capturegen.Packet{Seconds: at + i/1000, Fraction: i % 1000 * 1000, Data: f})
-	}
 	name := filepath.Join(t.TempDir(), "many.pcap")
-	if err := os.WriteFile(name, p.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(name, capturegen.Flows(capturegen.First(b), many), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return name

@@ -7,9 +7,10 @@
 package advised
 
 import (
-	"container/heap"
 	"net/netip"
 	"time"
+
+	"sluice/orchagent-ext/host/clock"
 )
 
 // QueuePair is one of the sender's own.
@@ -43,7 +44,7 @@ const (
 type Table struct {
 	lifetime time.Duration
 	pairs    map[QueuePair]*pair
-	ends     queue
+	ends     clock.Heap[*pair]
 
 	Full uint64 // advice that lacked room
 }
@@ -52,8 +53,14 @@ type Table struct {
 type pair struct {
 	rate   Rate
 	advice []advice // one a source
-	place  int
+	place  int      // in ends
 }
+
+// When implements [clock.Timed].
+func (p *pair) When() int64 { return p.rate.Until }
+
+// Place implements [clock.Timed].
+func (p *pair) Place() *int { return &p.place }
 
 // advice is the last advice of one source: a rate in Mbit/s until a time in ns.
 type advice struct {
@@ -82,7 +89,7 @@ func (t *Table) Take(now int64, of QueuePair, by Source, mbps uint32) (rate Rate
 		}
 		p = &pair{rate: Rate{QueuePair: of}}
 		t.pairs[of] = p
-		heap.Push(&t.ends, p)
+		t.ends.Put(p)
 	}
 	p.drop(now)
 	at := -1
@@ -106,8 +113,7 @@ func (t *Table) Take(now int64, of QueuePair, by Source, mbps uint32) (rate Rate
 // Expire removes advice that expired by now, and returns the rates that changed
 // by that.
 func (t *Table) Expire(now int64) (changes []Rate) {
-	for len(t.ends) > 0 && t.ends[0].rate.Until <= now {
-		p := t.ends[0]
+	for p, ok := t.ends.First(); ok && p.rate.Until <= now; p, ok = t.ends.First() {
 		p.drop(now)
 		if rate, changed := t.settle(p); changed {
 			changes = append(changes, rate)
@@ -118,10 +124,11 @@ func (t *Table) Expire(now int64) (changes []Rate) {
 
 // Next returns when Expire is to be called; ok is false while there is no advice.
 func (t *Table) Next() (at int64, ok bool) {
-	if len(t.ends) == 0 {
+	p, ok := t.ends.First()
+	if !ok {
 		return 0, false
 	}
-	return t.ends[0].rate.Until, true
+	return p.rate.Until, true
 }
 
 // drop removes the advice that has expired.
@@ -149,40 +156,9 @@ func (t *Table) settle(p *pair) (Rate, bool) {
 	}
 	if len(p.advice) == 0 {
 		delete(t.pairs, was.QueuePair)
-		heap.Remove(&t.ends, p.place)
+		t.ends.Remove(p)
 	} else {
-		heap.Fix(&t.ends, p.place)
+		t.ends.Put(p)
 	}
 	return p.rate, p.rate.Mbps != was.Mbps || p.rate.By != was.By
-}
-
-// queue is a heap of queue pairs, the one that changes first on top. It implements
-// heap.Interface.
-type queue []*pair
-
-// Len implements [heap.Interface].
-func (q queue) Len() int { return len(q) }
-
-// Less implements [heap.Interface]: the pair whose rate ends first is on top.
-func (q queue) Less(i, j int) bool { return q[i].rate.Until < q[j].rate.Until }
-
-// Swap implements [heap.Interface], and keeps the place of each pair.
-func (q queue) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].place, q[j].place = i, j
-}
-
-// Push is for package heap.
-func (q *queue) Push(p any) {
-	p.(*pair).place = len(*q)
-	*q = append(*q, p.(*pair))
-}
-
-// Pop is for package heap.
-func (q *queue) Pop() any {
-	last := len(*q) - 1
-	p := (*q)[last]
-	(*q)[last] = nil
-	*q = (*q)[:last]
-	return p
 }

@@ -36,43 +36,55 @@ const low = 16
 // height is short, ports that carry least and flows at the end are left out, and the
 // frame has their number.
 func (v *View) Frame(l Layout) string {
-	g := l.glyphs()
-	out := v.header(l.Height)
-	if v.unknown() {
-		return l.finish(v, out)
+	d := drawing{v, l, l.glyphs()}
+	return l.text(d.lines(), d.color)
+}
+
+// drawing is a view while it is drawn in a layout.
+type drawing struct {
+	view   *View
+	layout Layout
+	glyphs glyphs
+}
+
+// lines returns the lines of the frame, of any width, without the footer.
+func (d *drawing) lines() []string {
+	v, l := d.view, d.layout
+	out := d.header()
+	if d.unknown() {
+		return out
 	}
 	compact, space := l.Height > 0 && l.Height < low, []string{""}
-	tail := append([]string{""}, v.counts()...)
+	tail := append([]string{""}, d.counts()...)
 	if compact {
 		tail, space = nil, nil
 	} else if v.Fabric != nil {
 		tail = append([]string{v.Fabric.line()}, tail...)
 	}
 	if v.Paths.Count > 1 {
-		tail = append([]string{v.Paths.line(g)}, tail...)
+		tail = append([]string{v.Paths.line(d.glyphs)}, tail...)
 	}
-	if held := v.holdTable(g); len(held) > 0 && !compact {
+	if held := d.holdTable(); len(held) > 0 && !compact {
 		tail = append(append(tail, ""), held...)
 	}
-	ports, flows := len(v.Ports), v.flowLines()
+	ports, flows := len(v.Ports), d.flowLines()
 	if l.Height > 0 {
 		// Besides the rows: two titles, and the empty lines before ports and flows.
 		room := l.Height - len(out) - len(tail) - 2 - 2*len(space)
 		if l.Footer != "" {
 			room--
 		}
-		ports, flows = v.fit(room)
+		ports, flows = d.fit(room)
 	}
 	out = append(out, space...)
-	out = append(out, v.portTable(g, l, ports)...)
+	out = append(out, d.portTable(ports)...)
 	out = append(out, tail...)
 	out = append(out, space...)
-	out = append(out, v.flowTable(g, l, flows)...)
-	return l.finish(v, out)
+	return append(out, d.flowTable(flows)...)
 }
 
-// finish makes the frame of lines.
-func (l Layout) finish(v *View, out []string) string {
+// text makes the frame of lines; first, if not nil, colors the first line on a terminal of colors.
+func (l Layout) text(out []string, first func(string) string) string {
 	if l.Height > 0 {
 		room := l.Height
 		if l.Footer != "" {
@@ -91,8 +103,8 @@ func (l Layout) finish(v *View, out []string) string {
 		if l.Width > 0 {
 			line = g.cut(line, l.Width)
 		}
-		if i == 0 && l.Color {
-			line = v.color(line)
+		if i == 0 && l.Color && first != nil {
+			line = first(line)
 		}
 		b.WriteString(line + "\n")
 	}
@@ -116,9 +128,9 @@ func (l Layout) clean(line string) string {
 
 // fit shares out lines between ports and flows: each may have half, and the rest that the
 // other leaves.
-func (v *View) fit(room int) (ports, flows int) {
+func (d *drawing) fit(room int) (ports, flows int) {
 	room = max(room, 2)
-	ports, flows = len(v.Ports), v.flowLines()
+	ports, flows = len(d.view.Ports), d.flowLines()
 	if ports+flows <= room {
 		return ports, flows
 	}
@@ -128,8 +140,9 @@ func (v *View) fit(room int) (ports, flows int) {
 
 // header returns the lines with the switch's name and state, and notes in at most a
 // quarter of the height.
-func (v *View) header(height int) []string {
-	parts := []string{v.Host, v.Time.UTC().Format("15:04:05 UTC"), v.stateWord()}
+func (d *drawing) header() []string {
+	v, height := d.view, d.layout.Height
+	parts := []string{v.Host, v.Time.UTC().Format("15:04:05 UTC"), d.stateWord()}
 	// there is no table of them
 	if n := len(v.Holds); n > 0 && height > 0 && height < low {
 		parts = append(parts, fmt.Sprintf("%d held", n))
@@ -142,9 +155,9 @@ func (v *View) header(height int) []string {
 	}
 	out := []string{strings.Join(parts, "  ")}
 	if len(v.Needs) > 0 && (height == 0 || height >= low) {
-		out = append(out, v.methods())
+		out = append(out, d.methods())
 	}
-	notes := v.notes()
+	notes := d.notes()
 	if most := max(2, height/4); height > 0 && len(notes) > most {
 		left := len(notes) - most + 1
 		notes = append(notes[:most-1], fmt.Sprintf(leftOutSay, left))
@@ -157,9 +170,9 @@ func (v *View) header(height int) []string {
 
 // methods returns the method that each need uses, with the reason where it is a less
 // preferred one.
-func (v *View) methods() string {
+func (d *drawing) methods() string {
 	var parts, reasons []string
-	for _, n := range v.Needs {
+	for _, n := range d.view.Needs {
 		part := n.Need + " " + n.Method
 		switch {
 		case n.State == "unproven":
@@ -176,7 +189,8 @@ func (v *View) methods() string {
 const preferred = "preferred method available"
 
 // notes returns the deviations from a sound state.
-func (v *View) notes() []string {
+func (d *drawing) notes() []string {
+	v := d.view
 	var notes []string
 	if v.Unread != "" {
 		notes = append(notes, v.Unread)
@@ -200,12 +214,16 @@ func (v *View) notes() []string {
 }
 
 // unknown reports whether the databases have failed since the start.
-func (v *View) unknown() bool { return v.Unread != "" && v.State == "" && len(v.Ports) == 0 }
+func (d *drawing) unknown() bool {
+	v := d.view
+	return v.Unread != "" && v.State == "" && len(v.Ports) == 0
+}
 
 // stateWord returns the state of sluiced for the header.
-func (v *View) stateWord() string {
+func (d *drawing) stateWord() string {
+	v := d.view
 	switch {
-	case v.unknown():
+	case d.unknown():
 		return "unknown"
 	case v.State == "":
 		return "not running"
@@ -225,15 +243,14 @@ const (
 )
 
 // color colors the state in the first line.
-func (v *View) color(line string) string {
-	color := red
-	switch v.stateWord() {
+func (d *drawing) color(line string) string {
+	color, word := red, d.stateWord()
+	switch word {
 	case "running":
 		color = green
 	case "degraded", "starting", "disabled":
 		color = yellow
 	}
-	word := v.stateWord()
 	return strings.Replace(line, "  "+word, "  "+color+word+plain, 1)
 }
 
@@ -248,8 +265,8 @@ func (p Paths) line(g glyphs) string {
 }
 
 // counts are the lines of SLUICE_STATS.
-func (v *View) counts() []string {
-	c := v.CPU
+func (d *drawing) counts() []string {
+	c := d.view.CPU
 	var reasons []string
 	for _, d := range c.Drops {
 		reasons = append(reasons, d.Reason+" "+d.Rate.String())

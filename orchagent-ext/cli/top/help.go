@@ -40,5 +40,5 @@ Any key goes back.`
 
 // Help is the page about keys and columns.
 func Help(l Layout) string {
-	return l.finish(&View{}, strings.Split(help, "\n"))
+	return l.text(strings.Split(help, "\n"), nil)
 }

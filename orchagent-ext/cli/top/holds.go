@@ -41,25 +41,27 @@ func newHold(fields map[string]string) Hold {
 	return h
 }
 
-// hold copies the holds of a snapshot.
-func (v *View) hold(now *Snapshot) {
-	v.Holds = make([]Hold, 0, len(now.holds))
-	for _, h := range now.holds {
+// sortedHolds returns the holds of a snapshot, the longest first.
+func (s *Snapshot) sortedHolds() []Hold {
+	all := make([]Hold, 0, len(s.holds))
+	for _, h := range s.holds {
 		if !h.since.IsZero() {
-			h.Seconds = Number{value: max(0, now.At.Sub(h.since).Seconds()), known: true}
+			h.Seconds = Number{value: max(0, s.At.Sub(h.since).Seconds()), known: true}
 		}
-		v.Holds = append(v.Holds, h)
+		all = append(all, h)
 	}
-	slices.SortFunc(v.Holds, func(a, b Hold) int {
+	slices.SortFunc(all, func(a, b Hold) int {
 		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.From, b.From), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Stream.value, b.Stream.value))
 	})
+	return all
 }
 
 // heldLines is the most holds in a frame.
 const heldLines = 4 // of holds in a frame
 
 // holdTable draws the holds; it returns nil without holds.
-func (v *View) holdTable(g glyphs) []string {
+func (d *drawing) holdTable() []string {
+	v, g := d.view, d.glyphs
 	if len(v.Holds) == 0 {
 		return nil
 	}

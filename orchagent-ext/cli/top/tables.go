@@ -25,7 +25,8 @@ const (
 
 // portTable draws the ports in n lines, besides the titles: if the lines are fewer than
 // the ports, those that carry most, in the order of their names.
-func (v *View) portTable(g glyphs, l Layout, n int) []string {
+func (d *drawing) portTable(n int) []string {
+	v, g, l := d.view, d.glyphs, d.layout
 	switch {
 	case len(v.Ports) > 0:
 	case v.only != "":
@@ -90,12 +91,13 @@ func busiest(ports []Port, n int) []Port {
 }
 
 // flowTable draws the flows in n lines, besides the titles.
-func (v *View) flowTable(g glyphs, l Layout, n int) []string {
+func (d *drawing) flowTable(n int) []string {
+	v, g, l := d.view, d.glyphs, d.layout
 	if len(v.Flows) == 0 {
-		return []string{v.noFlows()}
+		return []string{d.noFlows()}
 	}
 	shown := v.Flows
-	if n < v.flowLines() {
+	if n < d.flowLines() {
 		shown = shown[:min(max(0, n-1), len(shown))]
 	}
 	c := []column{{title: "SOURCE", left: true}, {title: "DESTINATION", left: true}}
@@ -191,7 +193,8 @@ func streams(flows []Flow) []string {
 }
 
 // flowLines is how many lines all flows take, without the titles.
-func (v *View) flowLines() int {
+func (d *drawing) flowLines() int {
+	v := d.view
 	n := max(1, len(v.Flows))
 	if v.more > 0 || v.above > 0 {
 		n++ // that shows it
@@ -205,7 +208,8 @@ func sortedTitle(o Order) string {
 }
 
 // noFlows returns the reason of an empty list of flows.
-func (v *View) noFlows() string {
+func (d *drawing) noFlows() string {
+	v := d.view
 	switch {
 	case v.AllFlows > 0 && v.search != "":
 		return fmt.Sprintf("none of the %d flows has %q in its addresses, ports or queue pair", v.AllFlows, v.search)

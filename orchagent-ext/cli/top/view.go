@@ -217,7 +217,7 @@ func Compare(before, now *Snapshot) *View {
 	if silent := show.Stale(now.state, now.read); silent != nil {
 		v.StaleSince = silent.Since
 	}
-	v.hold(now)
+	v.Holds = now.sortedHolds()
 	if v.Warnings == nil {
 		v.Warnings = []string{} // an empty list in JSON
 	}
@@ -229,29 +229,31 @@ func Compare(before, now *Snapshot) *View {
 	} else {
 		span = now.At.Sub(before.At)
 	}
-	v.ports(before, now, span)
-	v.cpu(before, now, span)
-	v.flows(before, now, span)
+	v.Ports, v.Paths = now.portRates(before, span)
+	v.CPU = now.cpu(before, span)
+	v.AllFlows, v.Flows = len(now.flows), now.flowRates(before, span)
 	return v
 }
 
-// cpu fills in the rates of packets to the CPU.
-func (v *View) cpu(before, now *Snapshot, span time.Duration) {
-	r := func(field string) Number { return rate(before.stats, now.stats, field, span) }
-	v.CPU = CPU{
+// cpu returns the rates of packets to the CPU since a snapshot before.
+func (s *Snapshot) cpu(before *Snapshot, span time.Duration) CPU {
+	r := func(field string) Number { return rate(before.stats, s.stats, field, span) }
+	c := CPU{
 		Written: r("label_written"), Skipped: r("label_skipped"), Copied: r("cpu_copied"), RoCE: r("cpu_roce"),
-		Known: total(now.stats, "cpu_flows"), NewFlows: r("cpu_new_flows"),
+		Known: total(s.stats, "cpu_flows"), NewFlows: r("cpu_new_flows"),
 	}
 	for _, d := range drops {
-		v.CPU.Drops = append(v.CPU.Drops, Drop{d.reason, r(d.field)})
+		c.Drops = append(c.Drops, Drop{d.reason, r(d.field)})
 	}
+	return c
 }
 
-// flows fills in the flows. Each one's share is of the rate of all flows of the snapshot.
-func (v *View) flows(before, now *Snapshot, span time.Duration) {
-	v.AllFlows, v.Flows = len(now.flows), make([]Flow, 0, len(now.flows))
+// flowRates returns the flows, with their rates since a snapshot before. Each one's share is of the
+// rate of all flows.
+func (s *Snapshot) flowRates(before *Snapshot, span time.Duration) []Flow {
+	flows := make([]Flow, 0, len(s.flows))
 	var all Number
-	for id, row := range now.flows {
+	for id, row := range s.flows {
 		was := before.flows[id].counters
 		f := Flow{
 			ID: id, Src: row.fields["src"], Dst: row.fields["dst"],
@@ -267,11 +269,12 @@ func (v *View) flows(before, now *Snapshot, span time.Duration) {
 			f.Bytes = total(row.counters, "seen_bytes").times(f.Sampled)
 		}
 		all = all.plus(f.Bits)
-		v.Flows = append(v.Flows, f)
+		flows = append(flows, f)
 	}
-	for i := range v.Flows {
-		v.Flows[i].Share = v.Flows[i].Bits.over(all)
+	for i := range flows {
+		flows[i].Share = flows[i].Bits.over(all)
 	}
+	return flows
 }
 
 // sent returns the rate of a flow by the counter of its entry, or as an estimate by the

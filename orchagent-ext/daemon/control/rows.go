@@ -36,8 +36,8 @@ type notifications struct {
 
 	solicited   uint64 // solicitations of routers that were sent
 	unmonitored uint64 // packets of flows beyond the room that the switch has to watch
-	// packets of held flows that found the hold queue full, or were lost in it
-	queueFull, queueLost uint64
+	// packets of held flows that found the hold queue full, were lost in it, or waited there while sluiced was frozen
+	queueFull, queueLost, queueStale uint64
 }
 
 // rows returns one row for each kind of message.
@@ -48,7 +48,7 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 		Full: &c.Full, Ignored: &c.Ignored, Watchdog: &c.Watchdog, Unverified: &c.Unverified, HoldFailed: &c.HoldFailed, Unmeasured: &c.Unmeasured,
 		NoNeighbor: &c.NoNeighbor, Host: &c.Host, Ipv4: &c.IPv4, Relabelled: &c.Relabelled, Unreadable: &c.Unreadable, QpUnknown: telemetry.Count(0),
 		TxPoliced: &c.TxPoliced, Events: &c.Events, EventsLost: &c.EventsLost, Unmonitored: &n.unmonitored,
-		FlowsFull: &c.FlowsFull, ReadFailed: &c.ReadFailed, HoldQueueFull: &n.queueFull, HoldQueueLost: &n.queueLost, Solicited: &n.solicited,
+		FlowsFull: &c.FlowsFull, ReadFailed: &c.ReadFailed, HoldQueueFull: &n.queueFull, HoldQueueLost: &n.queueLost, HoldQueueStale: &n.queueStale, Solicited: &n.solicited,
 		DroppedPoliced: &c.Policed, DroppedLate: &c.Late, DroppedUnknownStream: &c.UnknownStream, DroppedOff: &c.Off, DroppedFull: &n.full,
 	}
 	n.received(set, pfcm, notify.KindPFCM, c.Received, c.Sender, c.RefusedFor)

@@ -82,7 +82,7 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 	}
 	lib.TakeTurns(o.gate.At(context.Background(), gate.Programming))
 	sw := saidriver.New(lib, saidriver.Options{Connected: o.options.Connect, Kernel: soft, Created: o.guard.Created(), Creating: o.guard.Creating(), Last: o.guard.Last})
-	source := packetio.NewSAI(lib, sw.IfIndex, sw.Copies)
+	source := packetio.NewSAI(lib, sw.Ports.IfIndex, sw.CPU.Copies)
 	hardware := &switched{Driver: sw, source: source, opened: opened, statistics: lib.Beside(o.gate.At(context.Background(), gate.Statistics)), warm: o.options.warmFile() != "", log: o.log}
 	if soft {
 		hardware.locks = o.locks
@@ -94,7 +94,7 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 		}
 	}
 	return &loop.Switch{
-		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Ports: sw,
+		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Ports: sw.Ports,
 		Library: lib.Beside(o.gate.At(context.Background(), gate.Holds)), Depths: depths(lib, o.gate), Turns: o.gate,
 	}, nil
 }
@@ -214,7 +214,7 @@ func (s *switched) SetPorts(ports []engine.Port) (reloaded bool, err error) {
 			s.opened = now
 		}
 	}
-	return reloaded, s.Driver.SetPorts(ports)
+	return reloaded, s.Ports.Set(ports)
 }
 
 // PortsChanged implements [loop.Hardware]: netdevs of ports have come or gone.
@@ -232,21 +232,30 @@ func (s *switched) Expect(engine.Policy, engine.Choices) {}
 // SampleRate implements [loop.Hardware].
 func (s *switched) SampleRate() uint32 { return 0 }
 
+// PortName implements [loop.Hardware].
+func (s *switched) PortName(number uint64) string { return s.Ports.PortName(number) }
+
+// Policed implements [loop.Hardware].
+func (s *switched) Policed() uint64 { return s.CPU.Policed() }
+
+// CPUDiscards implements [loop.Hardware].
+func (s *switched) CPUDiscards() *uint64 { return s.CPU.Discards() }
+
 // RingFull returns the packets that found the ring full.
 func (s *switched) RingFull() uint64 { return s.source.RingFull() }
 
 // Counters implements [loop.Hardware]: the reader of before for the same ports, which knows their
 // queues.
 func (s *switched) Counters() statistics.Switch {
-	if s.counters == nil || !s.counters.SamePorts(s.Driver) {
-		s.counters = &counters{s.Driver.Counters(s.statistics)}
+	if s.counters == nil || !s.counters.SamePorts(s.Ports) {
+		s.counters = &counters{s.Ports.Counters(s.statistics)}
 	}
 	return s.counters
 }
 
 // PortStats implements [loop.Hardware].
 func (s *switched) PortStats(name string) *telemetry.PortStats {
-	return portRow(name, s.Driver.PortStats([]string{name})[0])
+	return portRow(name, s.Ports.PortStats([]string{name})[0])
 }
 
 // Warnings implements the daemon's interface of a switch.

@@ -6,13 +6,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-	"sluice/yang/rows"
 )
 
 // DB is a database. Its methods may be called at the same time. [Open] makes one.
@@ -102,18 +100,4 @@ func (db *DB) Ping(ctx context.Context) error {
 		return fmt.Errorf("reach %s at %s: %w", db.Name, db.Address, db.explain(err))
 	}
 	return nil
-}
-
-// redisKey returns the key of a row in Redis. A hash outside of tables, such as
-// COUNTERS_PORT_NAME_MAP, has its name as table and an empty key.
-func (db *DB) redisKey(r rows.Row) string {
-	if r.Key == "" {
-		return r.Table
-	}
-	return r.Table + db.Separator + r.Key
-}
-
-// split returns table and key of a row's key in Redis.
-func (db *DB) split(redisKey string) (table, key string, ok bool) {
-	return strings.Cut(redisKey, db.Separator)
 }

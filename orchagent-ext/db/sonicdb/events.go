@@ -5,7 +5,6 @@ package sonicdb
 import (
 	"context"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -129,15 +128,6 @@ func (w *watcher) checkEvents(ctx context.Context) error {
 	}
 	w.db.log.Warn("Redis sends no events for keys: polling instead", "every", w.db.timing.poll, "remedy", w.db.eventsRemedy())
 	return nil
-}
-
-// eventsRemedy is the command that has Redis send events.
-func (db *DB) eventsRemedy() string {
-	at := "-s " + db.Address
-	if host, port, err := net.SplitHostPort(db.Address); err == nil && db.Network == "tcp" {
-		at = "-h " + host + " -p " + port
-	}
-	return "redis-cli " + at + " config set " + optionEvents + " KEA"
 }
 
 // isRefusal reports whether Redis is up and lacks or forbids the command.

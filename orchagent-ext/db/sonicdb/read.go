@@ -45,15 +45,6 @@ func (db *DB) ReadKeys(ctx context.Context, table, prefix string) ([]rows.Row, e
 	return db.sorted(v), nil
 }
 
-// sorted returns the rows of a view in the order of their keys.
-func (db *DB) sorted(v view) []rows.Row {
-	all := make([]rows.Row, 0, len(v))
-	for _, k := range slices.Sorted(maps.Keys(v)) {
-		all = append(all, db.row(k, v[k]))
-	}
-	return all
-}
-
 // Get returns those of the rows that exist, in the order given: Table and Key name them.
 // Unlike [DB.Read] it needs no scan, so its cost is independent of the number of keys in
 // the database.
@@ -86,12 +77,6 @@ func (db *DB) Text(ctx context.Context, key string) (string, error) {
 		return "", fmt.Errorf("read %s of %s: %w", key, db.Name, err)
 	}
 	return value, nil
-}
-
-// row returns the row of a key.
-func (db *DB) row(redisKey string, fields map[string]string) rows.Row {
-	table, key, _ := db.split(redisKey)
-	return rows.Row{Table: table, Key: key, Fields: fields}
 }
 
 // readAll reads all rows of tables: a scan of the keys, and then the rows.

@@ -110,7 +110,7 @@ func (l *link) loop(ctx context.Context) error {
 		if !l.healthFirst {
 			h = l.add(health)
 		}
-		if n+h == 0 {
+		if l.s.empty() {
 			continue
 		}
 		if wait := l.pace.wait(len(l.s.message), time.Now()); wait > 0 && !clock.Sleep(ctx, wait) {
@@ -197,6 +197,9 @@ func (l *link) options(all bool) error {
 			l.s.addOption(o.template, o.record)
 		}
 	}
+	if l.s.empty() {
+		return nil
+	}
 	return l.send()
 }
 
@@ -260,6 +263,9 @@ func (l *link) end() error {
 			return err
 		}
 		return l.ended()
+	}
+	if l.s.single {
+		return l.ended() // withdrawals of all are two sets, one of them of options
 	}
 	l.s.withdraw()
 	if err := l.send(); err != nil {

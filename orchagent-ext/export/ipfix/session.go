@@ -30,6 +30,7 @@ type session struct {
 	options   []template
 	health    []template // by variant; nil: it is not exported
 	short     bool       // messages are
+	single    bool       // a message has one set, and there are no options
 
 	known    [lastTemplate + 1 - firstTemplate]delivery
 	sequence uint32 // data records of committed messages
@@ -61,7 +62,7 @@ const minLimit, fullLimit = 400, 640
 // newSession returns a session whose messages have at most limit octets.
 func newSession(p *Process, limit int) *session {
 	short := limit < fullLimit
-	s := &session{domain: p.Domain, limit: limit, short: short, templates: templates(p.Registry, short), options: optionsTemplates(p.Registry)}
+	s := &session{domain: p.Domain, limit: limit, short: short, single: p.SingleSet, templates: templates(p.Registry, short), options: optionsTemplates(p.Registry)}
 	if p.Health {
 		s.health = healthTemplates(p.Registry)
 	}
@@ -115,8 +116,11 @@ func (s *session) addHealth(h *Health) bool {
 	return true
 }
 
-// addOption appends an options record.
+// addOption appends an options record, unless the collector reads none.
 func (s *session) addOption(t *template, record []byte) bool {
+	if s.single {
+		return true
+	}
 	if !s.reserve(t, len(record)) {
 		return false
 	}
@@ -127,11 +131,15 @@ func (s *session) addOption(t *template, record []byte) bool {
 
 // reserve opens the set for a record of length octets. A set stays open for records of
 // the same template; it reports false, with the message as it was, where set header,
-// template and record exceed the limit together.
+// template and record exceed the limit together. With a single set a message, it also does
+// where the message has another one, or now has the template alone.
 func (s *session) reserve(t *template, length int) bool {
 	known := &s.known[t.id-firstTemplate]
 	if s.set != 0 && s.setID == t.id && *known != undefined {
 		return len(s.message)+length <= s.limit
+	}
+	if s.single && !s.empty() {
+		return false
 	}
 	length += setHeaderLen
 	if *known == undefined {
@@ -150,6 +158,9 @@ func (s *session) reserve(t *template, length int) bool {
 		s.message = append(s.message, t.definition...)
 		if t.keys != 0 {
 			s.addOption(&s.options[keysOption], keysRecord(t))
+		}
+		if s.single {
+			return false
 		}
 	}
 	s.open(t.id)

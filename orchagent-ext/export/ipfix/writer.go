@@ -31,13 +31,19 @@ type Process struct {
 	// Systematic: every SamplingRate-th packet; else each with a probability of 1 ÷
 	// SamplingRate
 	Systematic bool
-	Ignored    *Ignored         // unmetered packets, or nil
-	Health     bool             // health records are exported, too
-	Now        func() time.Time // nil: time.Now
+	Ignored    *Ignored // unmetered packets, or nil
+	Health     bool     // health records are exported, too
+	// SingleSet: a message has one set, and a set of templates has one, without options, for
+	// collectors that read no more; excludes Health
+	SingleSet bool
+	Now       func() time.Time // nil: time.Now
 }
 
 // errHealthNumbers is the error for health records with PEN 0.
 var errHealthNumbers = errors.New("health with enterprise number 0: its elements are Sluice's own, and IANA has no numbers for them; set an enterprise number, or leave health out")
+
+// errHealthOptions is the error for health records without options.
+var errHealthOptions = errors.New("health with one set a message: health records are options records, which such collectors cannot read; leave one of them out")
 
 // complete fills in defaults, and returns an error where the registry is invalid
 // or lacks numbers.
@@ -51,6 +57,9 @@ func (p *Process) complete() error {
 	p.SamplingRate = max(p.SamplingRate, 1)
 	if p.Health && p.Registry.PEN == 0 {
 		return errHealthNumbers
+	}
+	if p.Health && p.SingleSet {
+		return errHealthOptions
 	}
 	return p.Registry.Check()
 }
@@ -74,9 +83,8 @@ func NewWriter(w io.Writer, p Process) (*Writer, error) {
 // written.
 func (f *Writer) Export(records []Record) {
 	for i := range records {
-		if !f.s.add(&records[i]) {
+		for !f.s.add(&records[i]) {
 			f.flush()
-			f.s.add(&records[i])
 		}
 	}
 }

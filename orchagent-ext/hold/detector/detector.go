@@ -10,6 +10,7 @@ import (
 	"sluice/orchagent-ext/hold/downstream"
 	"sluice/orchagent-ext/hold/gateway"
 	"sluice/orchagent-ext/hold/kernel"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/wire/roce"
 	sai "sluice/sai-shim"
 )
@@ -46,10 +47,10 @@ type flow struct {
 	place int
 }
 
-// When implements [kernel.Timed].
+// When implements [clock.Timed].
 func (f *flow) When() int64 { return f.at }
 
-// Place implements [kernel.Timed].
+// Place implements [clock.Timed].
 func (f *flow) Place() *int { return &f.place }
 
 // Detector has the flows that fill queues.
@@ -62,7 +63,7 @@ type Detector struct {
 	settings  Settings
 
 	flows    kernel.Store[kernel.FlowID, flow]
-	due      kernel.Heap[*flow]
+	due      clock.Heap[*flow]
 	arriving map[sai.ObjectID]arrival // by queue, forgotten with its last congested flow
 	head     roce.Packet              // scratch: of an event
 }

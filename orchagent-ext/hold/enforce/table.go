@@ -3,11 +3,11 @@
 package enforce
 
 import (
-	"container/heap"
 	"iter"
 	"slices"
 	"time"
 
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/wire/notify"
 )
 
@@ -84,7 +84,7 @@ type Table[F comparable] struct {
 	used    int
 	demands map[Key]*demand[F] // by base, the first of a list
 	flows   map[F]*held[F]
-	ends    queue[F]
+	ends    clock.Heap[*demand[F]]
 
 	freeDemands []*demand[F]
 	freeHeld    []*held[F]
@@ -94,9 +94,15 @@ type Table[F comparable] struct {
 type demand[F comparable] struct {
 	InForce
 	flows []F
-	place int        // in the queue
+	place int        // in ends
 	next  *demand[F] // of the same base
 }
+
+// When implements [clock.Timed].
+func (d *demand[F]) When() int64 { return d.Until }
+
+// Place implements [clock.Timed].
+func (d *demand[F]) Place() *int { return &d.place }
 
 // held is a flow with the demands on it and the hold that results.
 type held[F comparable] struct {
@@ -109,7 +115,9 @@ type held[F comparable] struct {
 // NewTable returns an empty table with room for so many flows of demands, all demands
 // together: a flow that two of them are about counts twice.
 func NewTable[F comparable](room int) *Table[F] {
-	return &Table[F]{room: room, demands: make(map[Key]*demand[F], room), flows: make(map[F]*held[F], room), ends: make(queue[F], 0, room)}
+	t := &Table[F]{room: room, demands: make(map[Key]*demand[F], room), flows: make(map[F]*held[F], room)}
+	t.ends.Grow(room)
+	return t
 }
 
 // Receive takes a demand at time now (ns) about the flows that are known to belong to it,
@@ -127,7 +135,7 @@ func (t *Table[F]) Receive(changes []Change[F], now int64, k Key, d Demand, flow
 		return changes, Ignored
 	case old == nil && len(flows) == 0:
 		return changes, Unknown
-	case t.used+t.additions(old, flows) > t.room || old == nil && len(t.ends) >= t.room:
+	case t.used+t.additions(old, flows) > t.room || old == nil && t.ends.Len() >= t.room:
 		return changes, Full
 	}
 	if d.Verb == Extend {
@@ -150,7 +158,7 @@ func (t *Table[F]) Receive(changes []Change[F], now int64, k Key, d Demand, flow
 	if limit := t.Limit[k.Kind]; limit > 0 {
 		old.Until = min(old.Until, old.Since+int64(limit))
 	}
-	heap.Fix(&t.ends, old.place)
+	t.ends.Put(old)
 	for _, f := range flows {
 		t.join(old, f)
 	}
@@ -253,8 +261,7 @@ func (t *Table[F]) Leave(changes []Change[F], now int64, f F) []Change[F] {
 //
 //conformance:draft-yang/maintain
 func (t *Table[F]) Expire(changes []Change[F], now int64) []Change[F] {
-	for len(t.ends) > 0 && t.ends[0].Until <= now {
-		d := t.ends[0]
+	for d, ok := t.ends.First(); ok && d.Until <= now; d, ok = t.ends.First() {
 		limit := int64(t.Limit[d.Kind])
 		if d.Ignored || limit == 0 || d.Until < d.Since+limit {
 			changes = t.remove(changes, now, d)
@@ -262,7 +269,7 @@ func (t *Table[F]) Expire(changes []Change[F], now int64) []Change[F] {
 		}
 		t.Released[d.Kind]++
 		d.Ignored, d.Until = true, now+limit
-		heap.Fix(&t.ends, d.place)
+		t.ends.Put(d)
 		changes = t.release(changes, now, d)
 	}
 	return changes
@@ -271,17 +278,18 @@ func (t *Table[F]) Expire(changes []Change[F], now int64) []Change[F] {
 // Next returns when Expire is to be called; ok is false for an empty table. It is in ns,
 // of the clock that the demands came with.
 func (t *Table[F]) Next() (at int64, ok bool) {
-	if len(t.ends) == 0 {
+	d, ok := t.ends.First()
+	if !ok {
 		return 0, false
 	}
-	return t.ends[0].Until, true
+	return d.Until, true
 }
 
 // Clear ends all demands, and appends the changes. Demands that are ignored are
 // forgotten, too, so their keys may hold again.
 func (t *Table[F]) Clear(changes []Change[F], now int64) []Change[F] {
-	for len(t.ends) > 0 {
-		changes = t.remove(changes, now, t.ends[0])
+	for d, ok := t.ends.First(); ok; d, ok = t.ends.First() {
+		changes = t.remove(changes, now, d)
 	}
 	return changes
 }
@@ -298,7 +306,7 @@ func (t *Table[F]) Hold(f F) Hold {
 // flows is the table's. The table must stay as it is meanwhile.
 func (t *Table[F]) All() iter.Seq2[InForce, []F] {
 	return func(yield func(InForce, []F) bool) {
-		for _, d := range t.ends {
+		for d := range t.ends.All {
 			d.Flows = len(d.flows)
 			if !yield(d.InForce, d.flows) {
 				return
@@ -356,7 +364,7 @@ func (t *Table[F]) add(now int64, k Key) *demand[F] {
 	base := k.base()
 	*d = demand[F]{InForce: InForce{Key: k, Since: now}, flows: d.flows[:0], next: t.demands[base]}
 	t.demands[base] = d
-	heap.Push(&t.ends, d)
+	t.ends.Put(d)
 	return d
 }
 
@@ -403,7 +411,7 @@ func (t *Table[F]) forget(d *demand[F]) {
 	} else {
 		delete(t.demands, base)
 	}
-	heap.Remove(&t.ends, d.place)
+	t.ends.Remove(d)
 	t.freeDemands = append(t.freeDemands, d)
 }
 

@@ -8,6 +8,7 @@ import (
 	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/hold/enforce"
 	"sluice/orchagent-ext/hold/kernel"
+	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
 )
@@ -56,10 +57,10 @@ type held struct {
 	place int
 }
 
-// When implements [kernel.Timed].
+// When implements [clock.Timed].
 func (h *held) When() int64 { return h.at }
 
-// Place implements [kernel.Timed].
+// Place implements [clock.Timed].
 func (h *held) Place() *int { return &h.place }
 
 // Holder has the holds in force. Its fields besides Table are its own; slices named as scratch hold a
@@ -71,7 +72,7 @@ type Holder struct {
 
 	table   *enforce.Table[kernel.Target]
 	held    kernel.Store[kernel.Target, held]
-	checks  kernel.Heap[*held]
+	checks  clock.Heap[*held]
 	perPort map[sai.ObjectID]int // targets that are held
 
 	targets []enforce.Target[kernel.Target] // scratch: of the message

@@ -53,10 +53,10 @@ type passed struct {
 	until int64 // as far as that asked
 }
 
-// When implements [kernel.Timed].
+// When implements [clock.Timed].
 func (f *seen) When() int64 { return f.slowed.due }
 
-// Place implements [kernel.Timed].
+// Place implements [clock.Timed].
 func (f *seen) Place() *int { return &f.slowed.place }
 
 // matches returns the matches of holds that a flow may be under: those of its path by PFCM,

@@ -8,6 +8,7 @@ import (
 	"sluice/orchagent-ext/hold/advisor"
 	"sluice/orchagent-ext/hold/enforce"
 	"sluice/orchagent-ext/hold/kernel"
+	"sluice/orchagent-ext/host/clock"
 	sai "sluice/sai-shim"
 )
 
@@ -27,7 +28,7 @@ type Source struct {
 	seed     uint32            // of Stream IDs
 
 	flows flows // without memory before the first settings
-	due   kernel.Heap[*seen]
+	due   clock.Heap[*seen]
 	cnps  limits
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clock waits for times that a context can cut short, and limits rates by a clock that
-// is given.
+// Package clock waits for times that a context can cut short, limits rates by a clock that is
+// given, and has a heap of elements by their time.
 package clock
 
 import (

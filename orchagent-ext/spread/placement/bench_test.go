@@ -37,9 +37,9 @@ func BenchmarkMove(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		b.StopTimer()
-		for f := range tab.index { // as the hash has them
-			if e := tab.lookup(&f); e.label != e.hash {
-				tab.relabelled(e, e.hash, e.hashMember)
+		for f := range tab.on.flows.index { // as the hash has them
+			if e := tab.on.flows.lookup(&f); e.label != e.hash {
+				tab.on.relabel(e, e.hash, e.hashMember)
 			}
 		}
 		b.StartTimer()
@@ -60,9 +60,9 @@ func BenchmarkLookTenThousandFlows(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		b.StopTimer()
-		for f := range tab.index {
-			if e := tab.lookup(&f); e.label != e.hash {
-				tab.relabelled(e, e.hash, e.hashMember)
+		for f := range tab.on.flows.index {
+			if e := tab.on.flows.lookup(&f); e.label != e.hash {
+				tab.on.relabel(e, e.hash, e.hashMember)
 			}
 		}
 		b.StartTimer()

@@ -4,11 +4,12 @@ package placement
 
 import "fmt"
 
-// check is the result of comparing the model with the ports' counters.
+// check compares the model with the ports' counters.
 type check struct {
-	error     float64 // of the last check, in parts of the prediction
-	bad, good int     // checks in a row
-	degraded  bool
+	predicted []uint64 // by member: octets since the last comparison
+	error     float64  // of the last check, in parts of the prediction
+	bad, good int      // checks in a row
+	degraded  bool     // the model counts as wrong
 }
 
 // Bounds between a right model and a wrong one.
@@ -19,18 +20,24 @@ const (
 	goodChecks    = 10       // in a row: it is right again
 )
 
-// Check compares what the samples since the last check predict for each member with what
-// its port sent in that time, in octets. Other traffic on the ports does no harm: octets
-// count that were predicted on a port, are missing there, and may have left by other
-// ports. Octets that a full queue drops, or a hold keeps back, are no fault of the model.
-// After two bad checks in a row the model counts as wrong; moves stop, and new flows get
-// hash labels. Ten good ones in a row, or SetGroup, end that.
-func (t *Table) Check(sent []uint64) error {
-	if len(sent) != len(t.members) {
-		return fmt.Errorf("placement: counters of %d members, and the group has %d", len(sent), len(t.members))
+// expect adds octets that a member, if known, should have sent.
+func (c *check) expect(member int, octets uint64) {
+	if member != unknown {
+		c.predicted[member] += octets
+	}
+}
+
+// forget drops the predictions since the last comparison.
+func (c *check) forget() { clear(c.predicted) }
+
+// compare compares the predictions with the octets that ports sent. It reports whether the model
+// counts as wrong from now on.
+func (c *check) compare(sent []uint64) (wrong bool, err error) {
+	if len(sent) != len(c.predicted) {
+		return false, fmt.Errorf("placement: counters of %d members, and the group has %d", len(sent), len(c.predicted))
 	}
 	var predicted, missing, more uint64
-	for m, p := range t.predicted {
+	for m, p := range c.predicted {
 		predicted += p
 		if p > sent[m] {
 			missing += p - sent[m]
@@ -40,27 +47,22 @@ func (t *Table) Check(sent []uint64) error {
 	}
 	// the rest was dropped, or waits: it left by no other port
 	missing = min(missing, more)
-	clear(t.predicted)
+	c.forget()
 	if predicted < checkedOctets {
-		return nil
+		return false, nil
 	}
-	c := &t.check
 	c.error = float64(missing) / float64(predicted)
 	if c.error > wrongShare {
 		c.bad, c.good = c.bad+1, 0
 	} else {
 		c.bad, c.good = 0, c.good+1
 	}
+	was := c.degraded
 	switch {
-	case c.bad >= badChecks && !c.degraded:
+	case c.bad >= badChecks:
 		c.degraded = true
-		t.stats.Degradations++
 	case c.good >= goodChecks:
 		c.degraded = false
 	}
-	return nil
+	return c.degraded && !was, nil
 }
-
-// Unchecked forgets the predictions since the last check: the ports' counters of that
-// time are unknown.
-func (t *Table) Unchecked() { clear(t.predicted) }

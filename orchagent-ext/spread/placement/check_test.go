@@ -12,14 +12,14 @@ import (
 // sent is what ports count while flows run for a second: by the switch's own hash, other
 // traffic beside it.
 func (t *Table) sent(flows []Flow, rates []float64, truth ecmp.Model, other uint64) []uint64 {
-	ports := make([]uint64, len(t.members))
+	ports := make([]uint64, len(t.on.group.members))
 	for m := range ports {
 		ports[m] = other
 	}
 	for i, f := range flows {
-		e := t.lookup(&f)
-		t.setTuple(e, e.label)
-		if m, ok := truth.Predict(&t.tuple); ok {
+		e := t.on.flows.lookup(&f)
+		t.on.group.setTuple(&e.flow, e.label)
+		if m, ok := truth.Predict(&t.on.group.tuple); ok {
 			ports[m] += uint64(rates[i])
 		}
 	}
@@ -30,7 +30,7 @@ func TestCheckNoticesAnotherSeed(t *testing.T) {
 	rates := same(64)
 	tab := newTable(t, Config{Moves: MovesAny}, equal(4)...)
 	flows := tab.fill(rates)
-	if err := tab.Check(tab.predicted); err != nil { // of the beginning
+	if err := tab.Check(tab.check.predicted); err != nil { // of the beginning
 		t.Fatal(err)
 	}
 	now := 10 * second
@@ -103,9 +103,9 @@ func TestRollEvensOutWithoutAModel(t *testing.T) {
 		now, moves := 10*second, 0
 		observe := func() {
 			for _, f := range flows {
-				e := tab.lookup(&f)
-				tab.setTuple(e, e.label)
-				m, _ := truth.Predict(&tab.tuple)
+				e := tab.on.flows.lookup(&f)
+				tab.on.group.setTuple(&e.flow, e.label)
+				m, _ := truth.Predict(&tab.on.group.tuple)
 				tab.Observe(f, m)
 			}
 			now = tab.run(flows, tt.rates, now/second, 1)
@@ -136,9 +136,9 @@ func TestMovesByALearnedModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	now := 10 * second
 	observe := func(f Flow) int {
-		e := tab.lookup(&f)
-		tab.setTuple(e, e.label)
-		m, _ := truth.Predict(&tab.tuple)
+		e := tab.on.flows.lookup(&f)
+		tab.on.group.setTuple(&e.flow, e.label)
+		m, _ := truth.Predict(&tab.on.group.tuple)
 		return m
 	}
 	for _, k := range random.Perm(len(flows)) {

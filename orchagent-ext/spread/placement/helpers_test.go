@@ -91,10 +91,10 @@ func (t *Table) fill(rates []float64) (flows []Flow) {
 func (t *Table) run(flows []Flow, rates []float64, begin, seconds int64) (now int64) {
 	for s := begin; s <= begin+seconds; s++ {
 		for i, f := range flows {
-			if e := t.lookup(&f); s == begin {
-				t.Sample(f, e.octets, s*second)
+			if e := t.on.flows.lookup(&f); s == begin {
+				t.Sample(f, e.meter.octets, s*second)
 			} else {
-				t.Sample(f, e.octets+uint64(rates[i]), s*second)
+				t.Sample(f, e.meter.octets+uint64(rates[i]), s*second)
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func (t *Table) run(flows []Flow, rates []float64, begin, seconds int64) (now in
 func (t *Table) pause(flows []Flow, now int64) int64 {
 	for _, at := range []int64{now + 1e6, now + 1e6 + t.cfg.IdleNS} {
 		for _, f := range flows {
-			t.Sample(f, t.lookup(&f).octets, at)
+			t.Sample(f, t.on.flows.lookup(&f).meter.octets, at)
 		}
 		now = at
 	}
@@ -166,6 +166,6 @@ func (t *Table) hold(f Flow, held bool) {
 		if g == f {
 			return held
 		}
-		return t.lookup(&g).held
+		return t.on.flows.lookup(&g).held
 	})
 }

@@ -61,21 +61,21 @@ func TestMovesOfThePermission(t *testing.T) {
 		// Two samples alike, as far apart as idle_us asks.
 		{MovesIdle, func(tab *Table, flows []Flow, now int64) int64 {
 			for _, f := range flows {
-				tab.Sample(f, tab.lookup(&f).octets, now+1e6)
-				tab.Sample(f, tab.lookup(&f).octets, now+50e6)
+				tab.Sample(f, tab.on.flows.lookup(&f).meter.octets, now+1e6)
+				tab.Sample(f, tab.on.flows.lookup(&f).meter.octets, now+50e6)
 			}
 			return now + 50e6
 		}, true},
 		{MovesIdle, func(tab *Table, flows []Flow, now int64) int64 {
 			for _, f := range flows {
-				tab.Sample(f, tab.lookup(&f).octets, now+49e6)
+				tab.Sample(f, tab.on.flows.lookup(&f).meter.octets, now+49e6)
 			}
 			return now + 49e6
 		}, false},
 		// What was idle at a sample may not be so at a later look.
 		{MovesIdle, func(tab *Table, flows []Flow, now int64) int64 {
 			for _, f := range flows {
-				tab.Sample(f, tab.lookup(&f).octets, now+60e6)
+				tab.Sample(f, tab.on.flows.lookup(&f).meter.octets, now+60e6)
 			}
 			return now + 61e6
 		}, false},
@@ -83,7 +83,7 @@ func TestMovesOfThePermission(t *testing.T) {
 		{MovesIdle, func(tab *Table, flows []Flow, now int64) int64 {
 			now = tab.pause(flows, now) + 1e6
 			for _, f := range flows {
-				tab.Sample(f, tab.lookup(&f).octets+1, now)
+				tab.Sample(f, tab.on.flows.lookup(&f).meter.octets+1, now)
 			}
 			return now
 		}, false},
@@ -166,27 +166,27 @@ func TestSampleOutlivesClocksAndCountersThatStep(t *testing.T) {
 	tab := newTable(t, Config{Moves: MovesIdle}, equal(4)...)
 	flows := tab.adopt(same(8))
 	f := flows[0]
-	e := tab.lookup(&f)
-	rate := e.rate
-	tab.Sample(f, e.octets+1e6, 5*second) // the clock stepped back
-	tab.Sample(f, 10, 6*second)           // the entry was made again
-	tab.Sample(f, 10, 6*second)           // twice at once
-	tab.Sample(Flow{}, 1, 6*second)       // a flow that the table does not have
-	if r := tab.Report(); r.ClockSteps != 1 || r.CounterResets != 1 || r.Stray != 1 || e.rate != rate {
-		t.Errorf("%d clock steps, %d counter resets, %d stray, rate %.0f (was %.0f)", r.ClockSteps, r.CounterResets, r.Stray, e.rate, rate)
+	e := tab.on.flows.lookup(&f)
+	rate := e.meter.rate
+	tab.Sample(f, e.meter.octets+1e6, 5*second) // the clock stepped back
+	tab.Sample(f, 10, 6*second)                 // the entry was made again
+	tab.Sample(f, 10, 6*second)                 // twice at once
+	tab.Sample(Flow{}, 1, 6*second)             // a flow that the table does not have
+	if r := tab.Report(); r.ClockSteps != 1 || r.CounterResets != 1 || r.Stray != 1 || e.meter.rate != rate {
+		t.Errorf("%d clock steps, %d counter resets, %d stray, rate %.0f (was %.0f)", r.ClockSteps, r.CounterResets, r.Stray, e.meter.rate, rate)
 	}
 	tab.Sample(f, 1e6+10, 7*second)
-	if math.Abs(e.rate-1e6) > 1 {
-		t.Errorf("after that the rate is %.0f", e.rate)
+	if math.Abs(e.meter.rate-1e6) > 1 {
+		t.Errorf("after that the rate is %.0f", e.meter.rate)
 	}
-	if tab.movable(e, 7*second) {
+	if tab.mover.movable(e, 7*second) {
 		t.Error("a flow that just sent counts as idle")
 	}
 	// Two samples of one moment: what came between them counts with the next.
 	tab.Sample(f, 2e6, 7*second)
 	tab.Sample(f, 2e6+10, 8*second)
-	if math.Abs(e.rate-1e6) > 1 {
-		t.Errorf("after two samples of one moment the rate is %.0f", e.rate)
+	if math.Abs(e.meter.rate-1e6) > 1 {
+		t.Errorf("after two samples of one moment the rate is %.0f", e.meter.rate)
 	}
 }
 
@@ -217,11 +217,11 @@ func TestTableHoldsItsRules(t *testing.T) {
 			case 0, 1, 2:
 				tab.Place(f, rapid.IntRange(-1, 3).Draw(r, "leaf"), rapid.Uint32Range(0, 20).Draw(r, "hash"))
 			case 3, 4, 5:
-				if e := tab.lookup(&f); e != nil {
-					tab.Sample(f, e.octets+uint64(rapid.IntRange(0, 1e9).Draw(r, "octets")), now)
+				if e := tab.on.flows.lookup(&f); e != nil {
+					tab.Sample(f, e.meter.octets+uint64(rapid.IntRange(0, 1e9).Draw(r, "octets")), now)
 				}
 			case 6:
-				if _, ok := tab.index[f]; ok {
+				if _, ok := tab.on.flows.index[f]; ok {
 					hold := rapid.Bool().Draw(r, "hold")
 					tab.hold(f, hold)
 					delete(held, f)
@@ -236,47 +236,47 @@ func TestTableHoldsItsRules(t *testing.T) {
 				w = weights()
 				tab.group(t, kernel(t, 1, w...), w...)
 			case 9:
-				if entered++; tab.lookup(&f) == nil {
+				if entered++; tab.on.flows.lookup(&f) == nil {
 					tab.Enter(f, rapid.IntRange(-1, 3).Draw(r, "leaf"), entered)
 				}
 			case 10:
-				if e := tab.lookup(&f); e != nil && e.seen {
-					now = max(now, e.sampled+tab.cfg.IdleNS)
-					tab.Sample(f, e.octets, now)
+				if e := tab.on.flows.lookup(&f); e != nil && e.meter.seen {
+					now = max(now, e.meter.sampled+tab.cfg.IdleNS)
+					tab.Sample(f, e.meter.octets, now)
 				}
 			}
-			_, before, _ := tab.worst()
+			before := tab.on.loads.spread()
 			moves := tab.Look(now)
-			_, after, mean := tab.worst()
-			if after > before+1e-6*mean+1e-9 {
-				r.Fatalf("%d moves made the worst %.3f, was %.3f, mean %.3f", len(moves), after, before, mean)
+			after := tab.on.loads.spread()
+			if after.worst > before.worst+1e-6*after.mean+1e-9 {
+				r.Fatalf("%d moves made the worst %.3f, was %.3f, mean %.3f", len(moves), after.worst, before.worst, after.mean)
 			}
 			if len(moves) > cfg.MaxMoves || cfg.Moves == MovesNever && slices.ContainsFunc(moves, func(m Move) bool { return !m.first }) {
 				r.Fatalf("%d moves, permission %d, at most %d", len(moves), cfg.Moves, cfg.MaxMoves)
 			}
 			labels := map[use]bool{}
-			for f := range tab.index {
-				e := tab.lookup(&f)
+			for f := range tab.on.flows.index {
+				e := tab.on.flows.lookup(&f)
 				u := use{f.Src, f.Dst, e.label}
 				if labels[u] || e.label == 0 || e.label > labelMask {
 					r.Fatalf("label %d is of two flows, or none", e.label)
 				}
 				labels[u] = true
-				if want := tab.predict(e, e.label); e.member != want {
+				if want := tab.on.predict(e, e.label); e.member != want {
 					r.Fatalf("member %d, predicted %d", e.member, want)
 				}
 				if label, ok := held[f]; ok && label != e.label {
 					r.Fatal("a held flow moved")
 				}
 			}
-			if len(tab.used) != len(labels) {
-				r.Fatalf("%d labels in use, of %d flows", len(tab.used), len(labels))
+			if len(tab.on.labels) != len(labels) {
+				r.Fatalf("%d labels in use, of %d flows", len(tab.on.labels), len(labels))
 			}
-			load, sum := slices.Clone(tab.load), tab.sum
-			tab.recount()
+			load, sum := slices.Clone(tab.on.loads.load), tab.on.loads.sum
+			tab.on.recount()
 			for m := range load {
-				if math.Abs(load[m]-tab.load[m]) > 1 || math.Abs(sum-tab.sum) > 1 {
-					r.Fatalf("load %v, counted again %v", load, tab.load)
+				if math.Abs(load[m]-tab.on.loads.load[m]) > 1 || math.Abs(sum-tab.on.loads.sum) > 1 {
+					r.Fatalf("load %v, counted again %v", load, tab.on.loads.load)
 				}
 			}
 			if rep := tab.Report(); rep.Floor > rep.WorstOverMean*(1+1e-9) && rep.WorstOverMean > 0 && rep.Unknown == 0 {
@@ -325,7 +325,7 @@ func TestFloorIsBelowEveryPlacement(t *testing.T) {
 			}
 		}
 		try(0, slices.Clone(held))
-		if floor := tab.floor(slices.Clone(rates), held); floor > best*(1+1e-9) || floor < 1 {
+		if floor := tab.on.group.floor(slices.Clone(rates), held); floor > best*(1+1e-9) || floor < 1 {
 			r.Errorf("floor %.4f, best %.4f: weights %v, rates %v, held %v", floor, best, weights, rates, held)
 		}
 	})

@@ -118,7 +118,7 @@ func TestBurstsOfSeconds(t *testing.T) {
 		for seed := range tt.draws {
 			r := packetRun{period: tt.period, burst: tt.period / 10, poll: 12.5e6, seed: seed, stalls: tt.stalls}
 			uneven, tab := r.play(t, equal(4), sizes)
-			text := fmt.Sprintf("%d ms, stalls %v, seed %d: %d moves, worst ÷ mean %.3f", tt.period/1e6, tt.stalls, seed, tab.stats.Moves, uneven)
+			text := fmt.Sprintf("%d ms, stalls %v, seed %d: %d moves, worst ÷ mean %.3f", tt.period/1e6, tt.stalls, seed, tab.mover.counts.Moves, uneven)
 			if uneven > most {
 				t.Error(text)
 			} else {

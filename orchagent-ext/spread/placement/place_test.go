@@ -86,7 +86,7 @@ func TestPlaceKeepsLabelsDistinct(t *testing.T) {
 		}
 		label, _, _ := tab.Label(b)
 		tab.Forget(b)
-		if tab.used[use{a.Src, a.Dst, label}] != 0 {
+		if tab.on.labels[use{a.Src, a.Dst, label}] != 0 {
 			t.Errorf("label %d is not free", label)
 		}
 	}
@@ -177,7 +177,7 @@ func TestAdoptKeepsLabels(t *testing.T) {
 		t.Errorf("the new flow got label %d, which another has", p.Label)
 	}
 	// Two flows that came with one label keep it, and are counted.
-	if after.Adopt(Flow{f.Src, f.Dst, 1000, 1}, -1, 5, after.entries[0].label); after.Report().Shared != 1 {
+	if after.Adopt(Flow{f.Src, f.Dst, 1000, 1}, -1, 5, after.on.flows.entries[0].label); after.Report().Shared != 1 {
 		t.Error("a label of two flows is not counted")
 	}
 }
@@ -222,7 +222,7 @@ func TestSetGroupFollowsMembersAndWeights(t *testing.T) {
 			t.Errorf("%v was taken", bad)
 		}
 	}
-	if got := len(tab.members); got != 6 {
+	if got := len(tab.on.group.members); got != 6 {
 		t.Errorf("after a refused group %d members", got)
 	}
 }

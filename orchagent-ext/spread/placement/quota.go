@@ -25,47 +25,44 @@ type Quota struct {
 	Flows       []uint32 // by member
 }
 
-// quotas are those in force.
+// quotas are those in force. Their keys are leaf × Classes + class.
 type quotas struct {
-	flows   map[int][]uint32 // by leaf × Classes + class: by member
-	have    map[int][]uint32 // scratch: load of the flows of each
+	flows   map[int][]uint32 // by key and member
+	have    map[int][]uint32 // by key and member: flows counted by count
 	perLeaf []uint64         // by leaf and member: all classes
+	members int
 }
 
-// any reports whether quotas are in force.
-func (q *quotas) any() bool { return len(q.flows) > 0 }
-
-// SetQuotas replaces the quotas; without any, scope is local again, and labels stay. It
-// returns the number of quotas that were set aside: for an unknown leaf, class or member.
-func (t *Table) SetQuotas(list []Quota) (refused int) {
-	q := quotas{flows: map[int][]uint32{}, have: map[int][]uint32{}, perLeaf: make([]uint64, t.cfg.Leaves*len(t.members))}
-	for _, one := range list {
-		if !t.valid(&one) {
+// newQuotas returns the valid ones of a list, and the number of the others: for an unknown leaf,
+// class or member.
+func newQuotas(list []Quota, leaves int, members []Member) (q quotas, refused int) {
+	q = quotas{flows: map[int][]uint32{}, have: map[int][]uint32{}, perLeaf: make([]uint64, leaves*len(members)), members: len(members)}
+	for i := range list {
+		one := &list[i]
+		if !one.valid(leaves, members) {
 			refused++
 			continue
 		}
 		key := one.Leaf*Classes + one.Class
 		q.flows[key] = append([]uint32(nil), one.Flows...)
-		q.have[key] = make([]uint32, len(t.members))
+		q.have[key] = make([]uint32, len(members))
 	}
 	for key, flows := range q.flows {
 		for m, n := range flows {
-			q.perLeaf[key/Classes*len(t.members)+m] += uint64(n)
+			q.perLeaf[key/Classes*len(members)+m] += uint64(n)
 		}
 	}
-	t.quotas = q
-	t.stats.QuotasRefused += uint64(refused)
-	return refused
+	return q, refused
 }
 
-// valid reports whether a quota is for a leaf, a class and members that the table has.
-func (t *Table) valid(q *Quota) bool {
-	if q.Leaf < 0 || q.Leaf >= t.cfg.Leaves || q.Class < 0 || q.Class >= Classes || len(q.Flows) != len(t.members) {
+// valid reports whether a quota is for one of the leaves, a class and these members.
+func (q *Quota) valid(leaves int, members []Member) bool {
+	if q.Leaf < 0 || q.Leaf >= leaves || q.Class < 0 || q.Class >= Classes || len(q.Flows) != len(members) {
 		return false
 	}
 	sum := uint64(0)
 	for m, n := range q.Flows {
-		if n > 0 && t.members[m].Weight <= 0 {
+		if n > 0 && members[m].Weight <= 0 {
 			return false
 		}
 		sum += uint64(n)
@@ -73,24 +70,70 @@ func (t *Table) valid(q *Quota) bool {
 	return sum > 0
 }
 
+// any reports whether quotas are in force.
+func (q *quotas) any() bool { return len(q.flows) > 0 }
+
 // choose returns the member for a new flow whose leaf has quotas: the one with fewest
-// flows to it for its quota. Its size is still unknown.
-func (q *quotas) choose(t *Table, e *entry) int {
+// flows to it for its quota. Its size is still unknown. Among equal ones it is its own.
+func (q *quotas) choose(l *loads, leaf, own int) int {
 	best, least := unknown, 0.0
-	if e.leaf < 0 || !q.any() {
+	if leaf < 0 || !q.any() {
 		return best
 	}
-	n := len(t.members)
-	for m := range t.members {
-		quota := q.perLeaf[e.leaf*n+m]
-		if quota == 0 || t.members[m].Weight <= 0 {
+	n := q.members
+	for m := range n {
+		quota := q.perLeaf[leaf*n+m]
+		if quota == 0 || l.group.members[m].Weight <= 0 {
 			continue
 		}
-		if c := float64(t.toLeaf[e.leaf*n+m]+1) / float64(quota); best == unknown || c < least || c == least && m == e.member {
+		if c := float64(l.toLeaf[leaf*n+m]+1) / float64(quota); best == unknown || c < least || c == least && m == own {
 			best, least = m, c
 		}
 	}
 	return best
+}
+
+// count counts the flows of an assignment by key and member.
+func (q *quotas) count(a *assignment) {
+	for _, have := range q.have {
+		clear(have)
+	}
+	for key, e := range a.keys {
+		if have := q.have[key]; have != nil {
+			have[e.member]++
+		}
+	}
+}
+
+// target returns the member that has less than its quota, for a flow whose own has more; unknown:
+// the flow stays.
+func (q *quotas) target(l *loads, key, own int) int {
+	have, quota := q.have[key], q.flows[key]
+	to := unknown
+	if have == nil || have[own] <= quota[own] {
+		return to
+	}
+	for m := range quota {
+		if have[m] < quota[m] && (to == unknown || l.at(m)/l.group.members[m].Weight < l.at(to)/l.group.members[to].Weight) {
+			to = m
+		}
+	}
+	return to
+}
+
+// moved counts a flow on another member.
+func (q *quotas) moved(key, from, to int) {
+	q.have[key][from]--
+	q.have[key][to]++
+}
+
+// keys yields the flows of known leaf and path, each with the key of its quota.
+func (a *assignment) keys(yield func(int, *entry) bool) {
+	for _, e := range a.flows.all {
+		if e.leaf >= 0 && e.member != unknown && !yield(e.leaf*Classes+a.loads.classOf(&e.meter), e) {
+			return
+		}
+	}
 }
 
 // stay is the class of a flow that had a class until now: it keeps that while its rate is
@@ -100,68 +143,6 @@ func stay(class int, rate float64) int {
 		return class
 	}
 	return Class(rate)
-}
-
-// classOf is the size class of a flow.
-func (t *Table) classOf(e *entry) int {
-	if e.measured {
-		return e.class
-	}
-	return Class(t.typical())
-}
-
-// key is under which quota a flow falls.
-func (t *Table) key(e *entry) int { return e.leaf*Classes + t.classOf(e) }
-
-// follow moves flows from members that have more than their quota to those that have
-// less, within each leaf and class.
-func (t *Table) follow(now int64) {
-	q := &t.quotas
-	for _, have := range q.have {
-		clear(have)
-	}
-	for i := range t.entries {
-		if e := &t.entries[i]; e.live && e.leaf >= 0 && e.member != unknown {
-			if have := q.have[t.key(e)]; have != nil {
-				have[e.member]++
-			}
-		}
-	}
-	clear(t.excluded)
-	for i := range t.entries {
-		if len(t.moves) == t.cfg.MaxMoves {
-			return
-		}
-		e := &t.entries[i]
-		if !e.live || e.leaf < 0 || e.member == unknown {
-			continue
-		}
-		key := t.key(e)
-		have, quota := q.have[key], q.flows[key]
-		if have == nil || have[e.member] <= quota[e.member] {
-			continue
-		}
-		to := unknown
-		for m := range quota {
-			if have[m] < quota[m] && (to == unknown || t.at(m)/t.members[m].Weight < t.at(to)/t.members[to].Weight) {
-				to = m
-			}
-		}
-		if to == unknown {
-			continue
-		}
-		if !t.movable(e, now) {
-			if !e.held {
-				t.stats.Waiting++
-			}
-			continue
-		}
-		from := e.member
-		if t.relabel(e, to, now) {
-			have[from]--
-			have[to]++
-		}
-	}
 }
 
 // Demand calls yield for each destination leaf, size class and member that flows go by,
@@ -174,9 +155,9 @@ func (t *Table) Demand(yield func(leaf, class, member int, flows uint32)) {
 	}
 	type to struct{ key, member int }
 	count := map[to]uint32{}
-	for i := range t.entries {
-		if e := &t.entries[i]; e.live && e.leaf >= 0 && e.member != unknown && t.rateOf(e) > 0 {
-			count[to{t.key(e), e.member}]++
+	for key, e := range t.on.keys {
+		if t.on.loads.rateOf(&e.meter) > 0 {
+			count[to{key, e.member}]++
 		}
 	}
 	for of, n := range count {

@@ -135,12 +135,12 @@ func TestSetLeafCountsTheFlow(t *testing.T) {
 		t.Errorf("%d flows to leaf 1", n)
 	}
 	tab.SetLeaf(f, 1)
-	if n := demand(); n != 1 || tab.toLeaf[2]+tab.toLeaf[3] != 1 {
-		t.Errorf("%d flows to leaf 1; %v", n, tab.toLeaf)
+	if n := demand(); n != 1 || tab.on.loads.toLeaf[2]+tab.on.loads.toLeaf[3] != 1 {
+		t.Errorf("%d flows to leaf 1; %v", n, tab.on.loads.toLeaf)
 	}
 	for _, leaf := range []int{7, -1} {
-		if tab.SetLeaf(f, leaf); demand() != 0 || tab.toLeaf[2]+tab.toLeaf[3] != 0 {
-			t.Errorf("leaf %d: %v", leaf, tab.toLeaf)
+		if tab.SetLeaf(f, leaf); demand() != 0 || tab.on.loads.toLeaf[2]+tab.on.loads.toLeaf[3] != 0 {
+			t.Errorf("leaf %d: %v", leaf, tab.on.loads.toLeaf)
 		}
 	}
 }

@@ -12,17 +12,11 @@ type Stats struct {
 	Shared   uint64
 	Looks    uint64
 	Deferred uint64 // of these: held back while loads changed
-	// flows that got another label, the first choice for one that sent before too
-	Moves         uint64
-	Unsafe        uint64 // of these: the flow was active
-	Undone        uint64 // moves that the switch refused, beside Moves
-	Unreachable   uint64 // moves that lacked a label
+	MoveStats
 	Stray         uint64 // samples and observations of unknown flows
 	ClockSteps    uint64 // samples older than the one before
 	CounterResets uint64 // samples smaller than the one before
 	Degradations  uint64 // times that the model was found wrong
-	// flows that would have to be idle to move, or for their first choice, at the last look
-	Waiting int
 	// the load is above the threshold, and no move of any flow would gain
 	NoBetter      bool
 	QuotasRefused uint64 // quotas of members, leaves or classes unknown to this table
@@ -49,26 +43,24 @@ type Report struct {
 
 // Report sums up. It allocates, and takes about a millisecond for 10,000 flows.
 func (t *Table) Report() Report {
-	t.recount()
-	r := Report{Load: make([]float64, len(t.members)), On: make([]int, len(t.members)), Flows: t.Len(), Stats: t.stats, Degraded: t.check.degraded, ModelErrorPercent: 100 * t.check.error}
-	if t.model != nil {
-		r.Model = t.model.String()
-		r.Degraded = r.Degraded || t.model.Score().Wrong()
+	t.on.recount()
+	g, l := &t.on.group, &t.on.loads
+	r := Report{
+		Load: make([]float64, len(g.members)), On: make([]int, len(g.members)), WorstOverMean: l.spread().ratio(), Flows: t.Len(),
+		Degraded: t.check.degraded, ModelErrorPercent: 100 * t.check.error, Stats: t.stats,
 	}
-	for m := range t.members {
-		r.Load[m] = t.at(m)
+	r.MoveStats = t.mover.counts
+	if g.model != nil {
+		r.Model = g.model.String()
+		r.Degraded = r.Degraded || g.model.Score().Wrong()
 	}
-	if _, worst, mean := t.worst(); mean > 0 {
-		r.WorstOverMean = worst / mean
+	for m := range g.members {
+		r.Load[m] = l.at(m)
 	}
-	hash, held := make([]float64, len(t.members)), make([]float64, len(t.members))
+	hash, held := make([]float64, len(g.members)), make([]float64, len(g.members))
 	rates := make([]float64, 0, t.Len())
 	hashed := 0.0
-	for i := range t.entries {
-		e := &t.entries[i]
-		if !e.live {
-			continue
-		}
+	for _, e := range t.on.flows.all {
 		if e.held {
 			r.Held++
 		}
@@ -77,28 +69,29 @@ func (t *Table) Report() Report {
 			continue
 		}
 		r.On[e.member]++
+		rate := l.rateOf(&e.meter)
 		if e.hashMember != unknown {
-			hash[e.hashMember] += t.rateOf(e)
-			hashed += t.rateOf(e)
+			hash[e.hashMember] += rate
+			hashed += rate
 		}
 		if e.held {
-			held[e.member] += t.rateOf(e)
+			held[e.member] += rate
 		} else {
-			rates = append(rates, t.rateOf(e))
+			rates = append(rates, rate)
 		}
 	}
-	for m := range t.members {
-		if w := t.members[m].Weight; w > 0 && hashed > 0 {
-			r.HashWorstOverMean = max(r.HashWorstOverMean, hash[m]/w/(hashed/t.weight))
+	for m := range g.members {
+		if w := g.members[m].Weight; w > 0 && hashed > 0 {
+			r.HashWorstOverMean = max(r.HashWorstOverMean, hash[m]/w/(hashed/g.weight))
 		}
 	}
-	r.Hash, r.Floor = hash, t.floor(rates, held)
+	r.Hash, r.Floor = hash, g.floor(rates, held)
 	return r
 }
 
 // floor is a lower bound of worst ÷ mean for every placement of flows of these rates,
 // beside the load of held flows.
-func (t *Table) floor(rates, held []float64) float64 {
+func (g *group) floor(rates, held []float64) float64 {
 	total := 0.0
 	for _, r := range rates {
 		total += r
@@ -106,14 +99,14 @@ func (t *Table) floor(rates, held []float64) float64 {
 	for _, h := range held {
 		total += h
 	}
-	if total <= 0 || t.weight <= 0 {
+	if total <= 0 || g.weight <= 0 {
 		return 0
 	}
-	mean := total / t.weight
+	mean := total / g.weight
 	floor := 1.0
 	widest, members := 0.0, 0
-	for m := range t.members {
-		if w := t.members[m].Weight; w > 0 {
+	for m := range g.members {
+		if w := g.members[m].Weight; w > 0 {
 			floor = max(floor, held[m]/w/mean)
 			widest = max(widest, w)
 			members++

@@ -7,14 +7,8 @@ import "math"
 // settling is whether loads change at present. The averages of rates lag behind: to move
 // flows by them is to move some that would have to move again.
 type settling struct {
-	octets uint64 // of all flows since the last look
-	looked int64
-	loud   int64     // when flows sent last
-	begun  int64     // the window
-	number int64     // of windows that ended
-	since  int64     // the number when loads were seen to change; 0: they are steady
-	was    []float64 // the part of all load that each member had then, by the averages
-	idle   int64     // since when flows that should move send, or 0
+	since int64     // number of the window when loads were seen to change; 0: they are steady
+	was   []float64 // the part of all load that each member had then, by the averages
 }
 
 // When loads change, and how long that is waited for.
@@ -25,97 +19,36 @@ const (
 	moreDrift  = 2 // windows: those that began after the change
 )
 
-// quietShare is the part of the mean rate below which all flows pause.
-const quietShare = 0.05
+// A phase is the state of a change of loads.
+type phase uint8
 
-// measureAll ends the windows of all flows at once, so that these saw the same bursts: when
-// all are idle, or after twice the time. A shorter pause may be one within a burst, of which
-// large flows then have less than their share.
-func (t *Table) measureAll(now int64) {
-	w, s := t.cfg.WindowNS, &t.settling
-	if w == 0 {
-		return
-	}
-	if now < s.loud || float64(s.octets)*1e9 > quietShare*t.sum*float64(now-s.looked) {
-		s.loud = now
-	}
-	quiet := now-s.loud >= t.cfg.IdleNS
-	s.octets, s.looked = 0, now
-	if passed := now - s.begun; passed >= 0 && (passed < w || passed < 2*w && !quiet) {
-		return
-	}
-	s.begun, s.number = now, s.number+1
-	period := t.longCycle()
-	for i := range t.entries {
-		switch e := &t.entries[i]; {
-		case !e.live || !e.seen || t.inCycle(e, now):
-		case period == 0 || now-e.begun >= period:
-			t.measure(e)
-		default:
-			t.measureAtLeast(e, period)
-		}
-	}
-}
+// The phases. Once a change is overdue, the rates of the last windows are those that count.
+const (
+	steady phase = iota
+	changing
+	overdue
+)
 
-// unsettled reports whether moves have to wait. When they have waited for long enough, the
-// rates of the last windows are those that count.
-func (t *Table) unsettled(now int64) bool {
-	s := &t.settling
-	if t.cfg.WindowNS == 0 {
-		return false
-	}
-	if fresh := float64(t.unmeasured) * t.typical(); t.unmeasured > 0 && fresh >= freshShare*(fresh+t.sum) {
-		return true
-	}
-	if t.lacksCycles() {
-		return true
-	}
-	// Averages follow the load: it has changed while the last windows differ from them.
-	last, was := t.shares()
+// step returns the phase after a window of a number, with the parts of all load by member in the
+// last windows, and by the averages. Averages follow the load: it has changed while the last
+// windows differ from them.
+func (s *settling) step(number int64, last, average []float64) phase {
+	was := average
 	if s.since != 0 && len(s.was) == len(was) {
 		was = s.was
 	}
 	if drift(last, was) <= driftShare {
 		s.since = 0
-		return false
+		return steady
 	}
 	if s.since == 0 {
-		s.since, s.was = s.number, was
+		s.since, s.was = number, was
 	}
-	if s.number < s.since+moreDrift {
-		return true
+	if number < s.since+moreDrift {
+		return changing
 	}
-	for i := range t.entries {
-		if e := &t.entries[i]; e.live && e.measured {
-			e.rate, e.class, e.cycle.ended = e.last, stay(e.class, e.last), min(e.cycle.ended, 1)
-		}
-	}
-	t.recount()
 	s.since = 0
-	return false
-}
-
-// shares returns the parts of all load that members have, by the last windows and by the
-// averages; nil without load.
-func (t *Table) shares() (last, average []float64) {
-	n := len(t.members)
-	last, average = make([]float64, n), make([]float64, n)
-	var lastSum, sum float64
-	for i := range t.entries {
-		e := &t.entries[i]
-		if !e.live || !e.measured || e.member == unknown {
-			continue
-		}
-		last[e.member], average[e.member] = last[e.member]+e.last, average[e.member]+e.rate
-		lastSum, sum = lastSum+e.last, sum+e.rate
-	}
-	if lastSum <= 0 || sum <= 0 {
-		return nil, nil
-	}
-	for m := range last {
-		last[m], average[m] = last[m]/lastSum, average[m]/sum
-	}
-	return last, average
+	return overdue
 }
 
 // drift is the part of the load that is on other members now than before.
@@ -129,26 +62,30 @@ func drift(now, before []float64) (d float64) {
 	return d / 2
 }
 
-// patience is for how long, in times that make a flow idle, moves wait for flows that send:
-// in a pause of all one large flow moves, where many small ones that pause earlier would.
+// patience is the wait for large flows that send: in a pause of all one of them moves, where many
+// small ones that pause earlier would.
+type patience struct {
+	since int64 // when flows above the threshold were found to send, or 0
+}
+
+// The longest wait: in times that make a flow idle, and in ns.
 const (
-	patience     = 10
-	mostPatience = int64(1e9)
+	mostIdles = 10
+	mostWait  = int64(1e9)
 )
 
-// patient reports whether to wait for flows that send.
-func (t *Table) patient(now int64) bool {
-	s := &t.settling
+// waits reports whether moves wait for so many flows that send.
+func (p *patience) waits(now int64, sending int, c *Config) bool {
 	switch {
-	case t.cfg.WindowNS == 0 || t.cfg.Moves != MovesIdle || t.busy == 0:
-		s.idle = 0
+	case c.WindowNS == 0 || c.Moves != MovesIdle || sending == 0:
+		p.since = 0
 		return false
-	case s.idle == 0 || now < s.idle:
-		s.idle = now
+	case p.since == 0 || now < p.since:
+		p.since = now
 	}
-	if now-s.idle < min(patience*t.cfg.IdleNS, mostPatience) {
+	if now-p.since < min(mostIdles*c.IdleNS, mostWait) {
 		return true
 	}
-	s.idle = 0
+	p.since = 0
 	return false
 }

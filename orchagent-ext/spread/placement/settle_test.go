@@ -27,18 +27,18 @@ func TestWindowsEndBetweenBursts(t *testing.T) {
 		for _, f := range []Flow{small, large} {
 			tab.Sample(f, octets[f], now*ms)
 		}
-		number := tab.settling.number
+		number := tab.windows.number
 		tab.Look(now * ms)
-		a, b := tab.lookup(&small), tab.lookup(&large)
-		if tab.settling.number == number || number < 2 || a.last == 0 {
+		a, b := tab.on.flows.lookup(&small), tab.on.flows.lookup(&large)
+		if tab.windows.number == number || number < 2 || a.meter.last == 0 {
 			continue
 		}
-		if ratio := b.last / a.last; ratio < 4.99 || ratio > 5.01 {
+		if ratio := b.meter.last / a.meter.last; ratio < 4.99 || ratio > 5.01 {
 			t.Errorf("the window that ended at %d ms has the large flow %.2f times as large as the small one, want 5", now, ratio)
 		}
 	}
-	if tab.settling.number < 70 {
-		t.Errorf("%d windows ended", tab.settling.number)
+	if tab.windows.number < 70 {
+		t.Errorf("%d windows ended", tab.windows.number)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestMovesAreMeasuredAgain(t *testing.T) {
 			now += 200 * ms
 			for i, f := range flows {
 				rate := 1e5 * (1 - more)
-				if tab.lookup(&f).member == 0 {
+				if tab.on.flows.lookup(&f).member == 0 {
 					rate = 1e5 * (1 + more)
 				}
 				octets[i] += uint64(rate)
@@ -114,7 +114,7 @@ func TestFirstMovesAreByTheRatesOfNow(t *testing.T) {
 			}
 		}
 		for i, f := range flows {
-			if tab.lookup(&f).member == 0 {
+			if tab.on.flows.lookup(&f).member == 0 {
 				rates[i] *= 1 + more
 			}
 		}
@@ -126,7 +126,7 @@ func TestFirstMovesAreByTheRatesOfNow(t *testing.T) {
 		}
 		load, sum := make([]float64, 4), 0.0
 		for i, f := range flows {
-			load[tab.lookup(&f).member] += rates[i]
+			load[tab.on.flows.lookup(&f).member] += rates[i]
 			sum += rates[i]
 		}
 		if worst := slices.Max(load) / sum * 4; worst > 1.025 {

@@ -3,12 +3,9 @@
 package placement
 
 import (
-	"errors"
-	"fmt"
 	"net/netip"
 
 	"sluice/orchagent-ext/spread/ecmp"
-	"sluice/orchagent-ext/wire/roce"
 )
 
 // A Flow has the fields that an entry on the switch matches, and the source port, which
@@ -25,230 +22,57 @@ type Member struct {
 	Weight float64 // its share of the load, in any unit; 0: kept free
 }
 
-// Moves is the set of flows that may exchange their label for another.
-type Moves uint8
-
-// The permissions. A held flow stays with all of them.
-const (
-	MovesIdle Moves = iota // those of a steady counter for IdleNS
-	MovesAny               // all; packets of the flow may arrive in another order
-	// none, but for the first choice for one that [Table.Enter] added
-	MovesNever
-)
-
-// Config has the operator's settings. The zero value of a field means its default.
-type Config struct {
-	Capacity  int     // flows at most; 16384
-	Leaves    int     // destination leaves are numbered below it; 0: unknown
-	Moves     Moves   // which flows may move
-	IdleNS    int64   // a flow of a steady counter for so long is idle; 50 ms
-	MaxMoves  int     // at most so many a look; 64
-	Threshold float64 // worst ÷ mean above which flows move; 1.05
-	Goal      float64 // worst ÷ mean at which they stop; 1.02
-	Largest   int     // only so many flows, the largest, are considered for a move; 512
-	RestNS    int64   // time between two moves of a flow; 1 s
-	RateNS    int64   // time constant of the average of rates; 1 s
-
-	// WindowNS is the least time over which rates are measured, where flows are sampled more
-	// often and looked at after each round of samples: a window ends when all pause, or
-	// after twice the time, so that bursts count as wholes. While loads change, flows stay
-	// (settle.go). 0: each sample is a window, and moves are made at once.
-	WindowNS int64
-}
-
-// withDefaults returns the configuration with its zero fields set.
-func (c Config) withDefaults() Config {
-	def := func(v *int, d int) {
-		if *v <= 0 {
-			*v = d
-		}
-	}
-	def64 := func(v *int64, d int64) {
-		if *v <= 0 {
-			*v = d
-		}
-	}
-	def(&c.Capacity, 16384)
-	def(&c.MaxMoves, 64)
-	def(&c.Largest, 512)
-	def64(&c.IdleNS, 50e6)
-	def64(&c.RestNS, 1e9)
-	def64(&c.RateNS, 1e9)
-	if c.Threshold <= 1 {
-		c.Threshold = 1.05
-	}
-	if c.Goal <= 1 || c.Goal > c.Threshold {
-		c.Goal = 1 + (c.Threshold-1)*0.4
-	}
-	return c
-}
-
-// unknown is the member of a flow whose path is unknown.
-const unknown = -1
-
-// An entry is a flow of the table.
-type entry struct {
-	flow       Flow
-	leaf       int    // destination leaf; -1: unknown
-	label      uint32 // in force
-	hash       uint32 // that the flow would have by its hash
-	member     int    // of the label, or unknown
-	hashMember int    // of the hash label, or unknown
-	told       uint32 // the label of the last observation given to the model
-
-	class    int     // of size, see [Table.classOf]
-	rate     float64 // octets/s, an average
-	measured bool    // rate is known
-	octets   uint64  // last sample of the entry's counter
-	sampled  int64   // when
-	still    int64   // the first sample that had this value
-	seen     bool    // there was a sample
-	last     float64 // octets/s in the last window
-	from     uint64  // octets where the window began
-	begun    int64   // when that was
-	cycle    cycle
-
-	// held: a hold of the flow is in force, so that it stays where it is. movedAt is in ns, and
-	// holds where moved is true.
-	held    bool
-	first   bool // it sends with its hash label, and its first choice waits for a pause
-	moved   bool
-	movedAt int64
-	live    bool // the slot is in use
-}
-
-// use is a label in use between two hosts.
-type use struct {
-	src, dst netip.Addr
-	label    uint32
-}
-
-// A Table has the flows of one ECMP group.
+// A Table has the flows of one ECMP group. It is made of parts, each with a state of its own; in
+// this order, a part uses only those before it: [meter] and the flows, the group's model, loads
+// and labels in an [assignment], check, quotas, windows with settling and patience, rounds, and
+// the mover.
 type Table struct {
-	// cfg with its defaults filled in; model and members are those of the last
-	// [Table.SetGroup]: nil and empty before it.
-	cfg     Config
-	model   ecmp.Model
-	members []Member
-	weight  float64 // of all members
+	cfg Config // with its defaults filled in
 
-	// Flows by slot: free has the unused slots, index finds a flow's slot, used counts
-	// the flows of two hosts that have the same label.
-	entries []entry
-	free    []uint32
-	index   map[Flow]uint32
-	used    map[use]uint32 // how many have it
-
-	load       []float64 // by member: octets/s of flows that were measured
-	fresh      []int     // by member: flows still unmeasured
-	toLeaf     []int     // by leaf and member: flows
-	sum        float64   // octets/s of all measured flows, also of unknown members
-	count      int       // flows that were measured and send
-	unmeasured int       // unmeasured flows
-	predicted  []uint64  // by member: octets since the last Check
-
-	// The zero value of each of these is the state before the first look; SetGroup drops
-	// quotas and check, as members have other numbers then.
-	quotas   quotas
+	on       *assignment
 	check    check
+	quotas   quotas
+	windows  windows
 	settling settling
-	rest     rest
-	goal     float64 // worst ÷ mean at which the moves of a look stop
-	evening  bool    // moves go on until the goal
-	rounds   int     // of moves since then that were measured again
-	// flows on members above the threshold that would have to be idle to move, at the last look
-	busy    int
-	recheck int64 // number of the window until which they are
-	again   int   // times that the load of flows that pause for long is looked at again
-	againAt int64 // when it is next, in ns; 0: unknown
-	// Totals since New. moves, sorted, excluded and tuple are scratch of one look, kept
-	// for their memory: moves is what [Table.Look] returned last.
-	stats    Stats
-	moves    []Move
-	sorted   []uint32
-	excluded map[uint32]bool
-	tuple    ecmp.Tuple
+	patience patience
+	rounds   rounds
+	mover    mover
+
+	stats Stats // since New, but for those of the mover
 }
 
 // New returns a table without members: until [Table.SetGroup], flows get hash labels.
 func New(cfg Config) *Table {
-	return &Table{cfg: cfg.withDefaults(), index: map[Flow]uint32{}, used: map[use]uint32{}, excluded: map[uint32]bool{}}
+	t := &Table{cfg: cfg.withDefaults()}
+	t.on = newAssignment(t.cfg.Leaves)
+	t.mover = mover{on: t.on, cfg: &t.cfg, excluded: map[uint32]bool{}}
+	return t
 }
 
 // Tune sets what of the configuration may change while flows are placed: which flows move, when,
 // how many, and from which load on. Flows, rates and counters stay.
-func (t *Table) Tune(cfg Config) {
-	c := t.cfg
-	c.Moves, c.IdleNS, c.MaxMoves, c.Threshold, c.Goal = cfg.Moves, cfg.IdleNS, cfg.MaxMoves, cfg.Threshold, cfg.Goal
-	t.cfg = c.withDefaults()
-}
+func (t *Table) Tune(cfg Config) { t.cfg.tune(&cfg) }
 
 // SetGroup replaces the model and the members: at the start, and when a member, a weight,
 // a bucket or the route changed. Labels stay; the paths of all flows are predicted again.
 // It returns how many flows with a known path have another one now. Quotas are dropped.
 // An error leaves the table as it was.
 func (t *Table) SetGroup(model ecmp.Model, members []Member) (rerouted int, err error) {
-	if model == nil {
-		return 0, errors.New("placement: no model")
+	rerouted, err = t.on.regroup(model, members)
+	if err != nil {
+		return 0, err
 	}
-	names := map[string]bool{}
-	weight := 0.0
-	for i, m := range members {
-		if !(m.Weight >= 0 && m.Weight <= 1e18) {
-			return 0, fmt.Errorf("placement: member %d (%s) has weight %v: a number of 0 or more is possible", i, m.Name, m.Weight)
-		}
-		if names[m.Name] {
-			return 0, fmt.Errorf("placement: two members are called %q", m.Name)
-		}
-		names[m.Name] = true
-		weight += m.Weight
-	}
-	before := t.members
-	t.model, t.members, t.weight = model, append([]Member(nil), members...), weight
-	n := len(members)
-	t.load, t.fresh, t.predicted = make([]float64, n), make([]int, n), make([]uint64, n)
-	t.toLeaf = make([]int, n*t.cfg.Leaves)
-	t.quotas, t.check, t.evening = quotas{}, check{}, false
-	for i := range t.entries {
-		e := &t.entries[i]
-		if !e.live {
-			continue
-		}
-		was := e.member
-		e.member, e.hashMember, e.told = t.predict(e, e.label), t.predict(e, e.hash), 0
-		if was != unknown && (e.member == unknown || members[e.member].Name != before[was].Name) {
-			rerouted++
-		}
-	}
-	t.recount()
+	t.quotas, t.check = quotas{}, check{predicted: make([]uint64, len(members))}
+	t.rounds.stop()
 	return rerouted, nil
 }
 
-// predict is the model's member for the flow with a label, or unknown.
-func (t *Table) predict(e *entry, label uint32) int {
-	t.setTuple(e, label)
-	return t.predictNext(label)
-}
-
-// setTuple sets the scratch tuple to a flow's packets with a label.
-func (t *Table) setTuple(e *entry, label uint32) {
-	t.tuple = ecmp.Tuple{Src: e.flow.Src, Dst: e.flow.Dst, Proto: 17, SrcPort: e.flow.SrcPort, DstPort: roce.UDPPort, FlowLabel: label}
-}
-
-// lookup returns the entry of a flow, or nil.
-func (t *Table) lookup(f *Flow) *entry {
-	if i, ok := t.index[*f]; ok {
-		return &t.entries[i]
-	}
-	return nil
-}
-
 // Len is the number of flows.
-func (t *Table) Len() int { return len(t.index) }
+func (t *Table) Len() int { return len(t.on.flows.index) }
 
 // Label returns the label of a flow, and its member (-1: unknown).
 func (t *Table) Label(f Flow) (label uint32, member int, ok bool) {
-	if e := t.lookup(&f); e != nil {
+	if e := t.on.flows.lookup(&f); e != nil {
 		return e.label, e.member, true
 	}
 	return 0, unknown, false
@@ -256,52 +80,107 @@ func (t *Table) Label(f Flow) (label uint32, member int, ok bool) {
 
 // Forget removes a flow; its label is free again.
 func (t *Table) Forget(f Flow) {
-	i, ok := t.index[f]
-	if !ok {
-		return
-	}
-	e := &t.entries[i]
-	t.account(e, -1)
-	t.release(&f, e.label)
-	delete(t.index, f)
-	*e = entry{}
-	t.free = append(t.free, i)
-}
-
-// release frees a label between the two hosts of a flow.
-func (t *Table) release(f *Flow, label uint32) {
-	u := use{f.Src, f.Dst, label}
-	if n := t.used[u]; n > 1 {
-		t.used[u] = n - 1
-	} else {
-		delete(t.used, u)
+	if e := t.on.flows.lookup(&f); e != nil {
+		t.on.forget(e)
 	}
 }
 
 // SetLeaf sets the destination leaf of a flow; -1: unknown.
 func (t *Table) SetLeaf(f Flow, leaf int) {
-	e := t.lookup(&f)
-	if leaf >= t.cfg.Leaves || leaf < 0 {
-		leaf = -1
+	if e := t.on.flows.lookup(&f); e != nil && e.leaf != t.on.leaf(leaf) {
+		t.on.setLeaf(e, t.on.leaf(leaf))
 	}
-	if e == nil || e.leaf == leaf {
-		return
-	}
-	t.account(e, -1)
-	e.leaf = leaf
-	t.account(e, 1)
 }
 
 // SetHeld sets which flows are held, by their labels in force: a held flow keeps its label. Its
 // packets wait on the switch while its counter rests, so it begins to be idle when the hold ends.
 func (t *Table) SetHeld(held func(f Flow, label uint32) bool) {
-	for i := range t.entries {
-		e := &t.entries[i]
-		if !e.live {
-			continue
-		}
+	for _, e := range t.on.flows.all {
 		if e.held = held(e.flow, e.label); e.held {
-			e.still = e.sampled
+			e.meter.hold()
 		}
 	}
+}
+
+// Sample records the counter of a flow's entry: octets since the entry was made, at a
+// time in nanoseconds of a monotonic clock. Samples and a look of the same moment have
+// the same time. A flow is found idle only if it is sampled more often than its pauses
+// last.
+func (t *Table) Sample(f Flow, octets uint64, now int64) {
+	e := t.on.flows.lookup(&f)
+	if e == nil {
+		t.stats.Stray++
+		return
+	}
+	before, was := e.meter.octets, e.share()
+	r, pause := e.meter.read(octets, now)
+	switch r {
+	case steppedBack:
+		t.stats.ClockSteps++
+	case fewer:
+		t.stats.CounterResets++
+	}
+	if r != counted {
+		return
+	}
+	t.check.expect(e.member, octets-before)
+	t.windows.add(octets - before)
+	changed := false
+	switch {
+	case t.cfg.WindowNS == 0:
+		changed = e.meter.measure(&t.cfg)
+	case pause >= t.cfg.IdleNS && octets != before:
+		changed = e.meter.burst(before, now, pause, &t.cfg)
+	}
+	if changed {
+		t.on.replace(was, e)
+	}
+}
+
+// Observe records that packets of a flow, with its label, were seen on a member: it
+// updates the model's score, the model learns from it, and where the model cannot
+// predict, it sets the flow's path.
+func (t *Table) Observe(f Flow, member int) {
+	e := t.on.flows.lookup(&f)
+	if e == nil || !t.on.group.has(member) {
+		t.stats.Stray++
+		return
+	}
+	// Observations under another label or member are void.
+	if e.told != e.label || e.member != member {
+		t.on.group.observe(&e.flow, e.label, member)
+		e.told = e.label
+	}
+	if e.member != member {
+		t.on.setMember(e, member)
+	}
+	if e.hashMember == unknown {
+		e.hashMember = t.on.predict(e, e.hash)
+	}
+}
+
+// Check compares the octets that samples since the last check predict for each member with those
+// that its port sent in that time. Other traffic on the ports does no harm: octets
+// count that were predicted on a port, are missing there, and may have left by other
+// ports. Octets that a full queue drops, or a hold keeps back, are no fault of the model.
+// After two bad checks in a row the model counts as wrong; moves stop, and new flows get
+// hash labels. Ten good ones in a row, or SetGroup, end that.
+func (t *Table) Check(sent []uint64) error {
+	wrong, err := t.check.compare(sent)
+	if wrong {
+		t.stats.Degradations++
+	}
+	return err
+}
+
+// Unchecked forgets the predictions since the last check: the ports' counters of that
+// time are unknown.
+func (t *Table) Unchecked() { t.check.forget() }
+
+// SetQuotas replaces the quotas; without any, scope is local again, and labels stay. It
+// returns the number of quotas that were set aside: for an unknown leaf, class or member.
+func (t *Table) SetQuotas(list []Quota) (refused int) {
+	t.quotas, refused = newQuotas(list, t.on.leaves, t.on.group.members)
+	t.stats.QuotasRefused += uint64(refused)
+	return refused
 }

@@ -46,7 +46,7 @@ func entryOf(f placement.Flow, label uint32) engine.FlowEntry {
 func (f *Flow) join(g *group) {
 	if g != nil && f.SrcPort != 0 {
 		f.group = g
-		g.table.Adopt(f.flow(), f.placer.leafOf(f.Dst), f.hash, f.Label)
+		g.table.Adopt(f.flow(), f.placer.fabric.leafOf(f.Dst), f.hash, f.Label)
 	}
 }
 
@@ -69,7 +69,7 @@ func (f *Flow) Leave() {
 func (f *Flow) SetSrcPort(port uint16) {
 	f.leave()
 	if f.SrcPort = port; f.placer != nil {
-		f.join(f.placer.dests[f.Dst])
+		f.join(f.placer.groups.dests[f.Dst])
 	}
 }
 

@@ -66,49 +66,34 @@ const (
 	slowPolls = 16 // in a row until their time counts
 	waitShare = 4  // likewise, while pauses are waited for
 	// between two looks whether ports sent what was predicted
-	checkEvery  = time.Second
-	readEvery   = 30 * time.Second // next hops are read again in any case
-	settleNews  = 20 * time.Millisecond
-	retryGroups = time.Second
-	mostDests   = 1 << 16
+	checkEvery = time.Second
+	mostDests  = 1 << 16
 )
 
-// Placer places flows. It is for one goroutine.
+// Placer places flows. It is for one goroutine. The parts of its state are the groups of next
+// hops, when to read these, the fabric around this leaf, and the pace of polls.
 type Placer struct {
-	// As [New] got them.
 	cfg      Config
 	net      Network
 	registry Registry
-	log      *slog.Logger
 
-	dests  map[netip.Addr]*group // nil: a single next hop
-	groups map[string]*group     // by name
+	groups  groups
+	reading reading
+	fabric  fabric
+	pace    pace
 
-	// How the kernel hashes, read with each check of the ports; hashErr is why that is
-	// unknown.
-	hash    ecmp.Kernel
-	hashErr error
-
-	// staleAt: when that was reported, for settleNews; readAt: when next hops were
-	// read last, for readEvery and retryGroups; readErr is why that failed, nil after a
-	// success.
-	stale   bool // next hops may have changed
-	staleAt time.Time
-	readAt  time.Time
-	swept   time.Time // unused destinations were forgotten
-	// checked: when ports were compared with the predictions last, for checkEvery.
-	checked time.Time
-	readErr error
 	// began: when the placer was made. Tables count ns from it by Go's monotonic clock.
-	began  time.Time
-	cost   time.Duration // of a poll
-	polled time.Time     // the last poll began
-	fabric fabric
+	began   time.Time
+	polled  time.Time // the last poll began
+	checked time.Time // ports were compared with the predictions, for checkEvery
 }
 
 // New returns a placer of the flows of a registry. Release it in the end.
 func New(c Config, n Network, r Registry, log *slog.Logger, now time.Time) *Placer {
-	return &Placer{cfg: c.complete(), net: n, registry: r, log: log, began: now, dests: map[netip.Addr]*group{}, groups: map[string]*group{}, stale: true}
+	return &Placer{
+		cfg: c.complete(), net: n, registry: r, began: now,
+		groups: groups{dests: map[netip.Addr]*group{}, byName: map[string]*group{}}, reading: reading{net: n, log: log, stale: true},
+	}
 }
 
 // Release ends placement: flows keep their labels, and another placer takes them over.
@@ -137,18 +122,17 @@ func (p *Placer) Tune(c Config) bool {
 		return false
 	}
 	p.cfg = c
-	for _, g := range p.groups {
+	for _, g := range p.groups.byName {
 		g.table.Tune(c.Table)
 	}
 	return true
 }
 
 // Stale marks the next hops for another reading.
-func (p *Placer) Stale(now time.Time) {
-	if !p.stale {
-		p.stale, p.staleAt = true, now
-	}
-}
+func (p *Placer) Stale(now time.Time) { p.reading.changed(now) }
+
+// Err returns the last error of reading next hops, or nil.
+func (p *Placer) Err() error { return p.reading.err }
 
 // Place gives a flow of the registry that is new the label that its entry is to have: it has the
 // label of the hash. One that is placed keeps its label. Where the switch computes labels, a new
@@ -159,11 +143,11 @@ func (p *Placer) Place(f *Flow, now time.Time) {
 	}
 	p.Prepare([]netip.Addr{f.Dst}, now)
 	f.placer, f.group, f.hash = p, nil, f.Label
-	if g := p.dests[f.Dst]; g != nil && f.SrcPort != 0 {
+	if g := p.groups.dests[f.Dst]; g != nil && f.SrcPort != 0 {
 		f.group = g
 		if p.cfg.Computed {
-			g.table.Enter(f.flow(), p.leafOf(f.Dst), f.hash)
-		} else if at := g.table.Place(f.flow(), p.leafOf(f.Dst), f.hash); at.Label != 0 {
+			g.table.Enter(f.flow(), p.fabric.leafOf(f.Dst), f.hash)
+		} else if at := g.table.Place(f.flow(), p.fabric.leafOf(f.Dst), f.hash); at.Label != 0 {
 			f.Label = at.Label
 		}
 	}
@@ -172,14 +156,8 @@ func (p *Placer) Place(f *Flow, now time.Time) {
 // Prepare reads the next hops of destinations, at once, where some are new. Destinations
 // above the limit of flows are dropped: flows to them keep the label of the hash.
 func (p *Placer) Prepare(dsts []netip.Addr, now time.Time) {
-	news := false
-	for _, dst := range dsts {
-		if _, known := p.dests[dst]; !known && len(p.dests) < mostDests {
-			p.dests[dst], news = nil, true
-		}
-	}
-	if news {
-		p.stale, p.staleAt = true, now.Add(-settleNews)
+	if p.groups.add(dsts) {
+		p.reading.changed(now.Add(-settleNews))
 		p.refresh(now)
 	}
 }
@@ -197,7 +175,7 @@ func (p *Placer) sync(now time.Time) {
 	p.Prepare(dsts, now)
 	for _, f := range news {
 		if f.group == nil {
-			f.join(p.dests[f.Dst])
+			f.join(p.groups.dests[f.Dst])
 		}
 	}
 }
@@ -208,7 +186,7 @@ func (p *Placer) Poll(now time.Time) {
 	p.polled = now
 	p.sync(now)
 	if p.checkDue() {
-		p.readHash()
+		p.reading.readHash()
 	}
 	p.refresh(now)
 }
@@ -232,19 +210,19 @@ func (p *Placer) Sample(f *Flow, octets uint64) {
 // the moves that are due. held reports which flows are held now, and so stay. waiting reports
 // whether a table waits for pauses of flows.
 func (p *Placer) Moves(held Held) (moves []Move, waiting bool) {
-	for _, g := range p.groups {
+	for _, g := range p.groups.byName {
 		g.table.SetHeld(func(f placement.Flow, label uint32) bool { return held(entryOf(f, label)) })
 	}
 	if p.checkDue() {
-		for _, g := range p.groups {
+		for _, g := range p.groups.byName {
 			g.check(p.net.Sent, p.polled)
 		}
 		if p.cfg.Leaf != "" {
-			p.checkReceived(p.polled)
+			p.fabric.checkReceived(p.net, p.groups.links, p.polled)
 		}
 		p.checked = p.polled
 	}
-	for _, g := range p.groups {
+	for _, g := range p.groups.byName {
 		if g.reason != "" {
 			continue
 		}
@@ -258,8 +236,19 @@ func (p *Placer) Moves(held Held) (moves []Move, waiting bool) {
 }
 
 // Pace is how long after a poll that took so long the next one is due: so soon that pauses
-// are seen. One that had to wait for a processor counts little.
+// are seen.
 func (p *Placer) Pace(waiting bool, took time.Duration) time.Duration {
+	return p.pace.next(waiting, took, time.Duration(p.cfg.Table.IdleNS))
+}
+
+// pace is how often polls are due.
+type pace struct {
+	cost time.Duration // of a poll
+}
+
+// next returns the time between polls where a flow is idle after some time. A poll that had to
+// wait for a processor counts little.
+func (p *pace) next(waiting bool, took, idle time.Duration) time.Duration {
 	if took > p.cost {
 		took = p.cost + (took-p.cost)/slowPolls
 	}
@@ -268,5 +257,5 @@ func (p *Placer) Pace(waiting bool, took time.Duration) time.Duration {
 	if waiting {
 		share = waitShare
 	}
-	return max(min(max(time.Duration(p.cfg.Table.IdleNS)/2, leastPoll), mostPoll), share*took)
+	return max(min(max(idle/2, leastPoll), mostPoll), share*took)
 }

@@ -621,11 +621,11 @@ func TestDestinationsAreBounded(t *testing.T) {
 		dsts = append(dsts, d)
 	}
 	b.p.Prepare(dsts, b.now)
-	if n := len(b.p.dests); n > mostDests {
+	if n := len(b.p.groups.dests); n > mostDests {
 		t.Errorf("%d destinations", n)
 	}
 	b.run(readEvery + time.Second)
-	if n := len(b.p.dests); n != 1 || b.report().Flows != 4 {
+	if n := len(b.p.groups.dests); n != 1 || b.report().Flows != 4 {
 		t.Errorf("%d destinations are known, flows go to 1", n)
 	}
 }

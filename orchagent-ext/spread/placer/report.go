@@ -2,12 +2,7 @@
 
 package placer
 
-import (
-	"maps"
-	"slices"
-
-	"sluice/orchagent-ext/spread/placement"
-)
+import "sluice/orchagent-ext/spread/placement"
 
 // A Report is the state of a group.
 type Report struct {
@@ -40,10 +35,9 @@ const noPaths = "no sampled packet has told the port that it leaves by, so the p
 
 // Reports returns the state of all groups, by name.
 func (p *Placer) Reports() []Report {
-	all := make([]Report, 0, len(p.groups))
-	for _, name := range slices.Sorted(maps.Keys(p.groups)) {
-		g := p.groups[name]
-		r := Report{Name: name, Reason: g.reason, Report: g.table.Report(), Ordered: g.ordered, Lacks: g.lacks, Rerouted: g.rerouted, Ignored: g.plan.ignored}
+	all := make([]Report, 0, len(p.groups.byName))
+	for g := range p.groups.sorted {
+		r := Report{Name: g.name, Reason: g.reason, Report: g.table.Report(), Ordered: g.ordered, Lacks: g.lacks, Rerouted: g.rerouted, Ignored: g.plan.ignored}
 		if g.plan.inForce {
 			r.Plan = g.plan.number
 		}
@@ -78,6 +72,3 @@ func (p *Placer) NoPort() (n int) {
 	}
 	return n
 }
-
-// Err returns the last error of reading next hops, or nil.
-func (p *Placer) Err() error { return p.readErr }

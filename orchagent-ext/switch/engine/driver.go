@@ -3,7 +3,7 @@
 package engine
 
 // The contract of a driver: [Driver] is required, and optional are the traits [Setter],
-// [Finder], [Prover] and [Shared]. [NewEngine] finds the traits, once.
+// [Finder], [Prover], [Shared] and [MethodExcluder]. [NewEngine] finds the traits, once.
 
 // Driver is one way to the switch.
 type Driver interface {
@@ -77,31 +77,6 @@ type MethodExcluder interface {
 	// ExcludedMethods returns the methods that are left out for a policy, each with the
 	// reason in its Ability.
 	ExcludedMethods(Policy) Abilities
-}
-
-// traits are a driver's traits besides [Driver]; nil for those that it lacks.
-type traits struct {
-	// For changes in place; nil: an object of which an attribute changes is created
-	// again.
-	setter Setter
-	// For objects of a killed process; nil: ids are known before objects are created.
-	finder Finder
-	// For reading back; nil: a method in force counts as active unread.
-	prover Prover
-	// For a database with other writers; nil: the switch is this process's alone.
-	shared Shared
-	// For methods that ended a process before; nil: all are tried.
-	excluder MethodExcluder
-}
-
-// traitsOf returns the traits of a driver.
-func traitsOf(d Driver) (t traits) {
-	t.setter, _ = d.(Setter)
-	t.finder, _ = d.(Finder)
-	t.prover, _ = d.(Prover)
-	t.shared, _ = d.(Shared)
-	t.excluder, _ = d.(MethodExcluder)
-	return t
 }
 
 // NoPort is the reason for which the switch lacks a port. It is for [errors.As]: a

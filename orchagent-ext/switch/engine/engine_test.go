@@ -50,13 +50,13 @@ func flows(n int) []FlowEntry {
 // entry, which names its counter.
 func inStep(t *testing.T, e *Engine, f *fakeSwitch, l *fakeLedger) {
 	t.Helper()
-	if len(f.there) != len(l.rows)+len(e.flows) || len(f.there) != e.Len() {
+	if len(f.there) != len(l.rows)+len(e.entries.flows) || len(f.there) != e.Len() {
 		t.Errorf("%d objects on the switch, %d in the ledger, %d in the engine", len(f.there), len(l.rows), e.Len())
 	}
 	for id, r := range f.there {
 		if flow, ok := strings.CutSuffix(r.Key, suffixCounter); ok && strings.HasPrefix(flow, PrefixFlow) {
 			entry, _ := parseFlowKey(flow)
-			if p := e.flows[entry]; p == nil || !strings.Contains(l.rows[p.entry]["attributes"], saiattr.ACLEntryCounter.Name+"="+string(id)) {
+			if p := e.entries.flows[entry]; p == nil || !strings.Contains(l.rows[p.entry]["attributes"], saiattr.ACLEntryCounter.Name+"="+string(id)) {
 				t.Errorf("%s is %s, and not in the ledger", id, r.Key)
 			}
 			continue

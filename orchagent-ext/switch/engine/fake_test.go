@@ -160,11 +160,11 @@ func (l *fakeLedger) Save(records []*Record, gone []ID) error {
 	if l.rows == nil {
 		l.rows = map[ID]map[string]string{}
 	}
-	for _, r := range records {
-		l.rows[r.ID] = r.Fields()
-	}
 	for _, id := range gone {
 		delete(l.rows, id)
+	}
+	for _, r := range records {
+		l.rows[r.ID] = r.Fields()
 	}
 	return nil
 }

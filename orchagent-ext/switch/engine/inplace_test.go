@@ -44,9 +44,9 @@ func labels(key string) bool {
 // wants: what a switch has is not what a ledger says.
 func asWanted(t *testing.T, e *Engine, f *fakeSwitch) {
 	t.Helper()
-	want := Objects(e.policy, e.outcome.Choices, e.features)
+	want := Objects(e.policy, e.outcome.Choices, e.entries.features)
 	for flow := range e.Flows {
-		want = append(want, FlowObjects(e.policy, e.method, e.features, flow)...)
+		want = append(want, FlowObjects(e.policy, e.LabelMethod(), e.entries.features, flow)...)
 	}
 	is := map[string]*Record{}
 	for _, r := range f.there {
@@ -378,8 +378,8 @@ func TestATableThatIsCreatedAgainHasItsFlows(t *testing.T) {
 	if _, err := e.Reconcile(p); err != nil && !errors.Is(err, ErrRefused) {
 		t.Fatal(err)
 	}
-	if e.method != Rewrite || len(e.flows) == 0 || len(e.flows) == 3 {
-		t.Errorf("method %s, %d flows", e.method, len(e.flows))
+	if e.LabelMethod() != Rewrite || len(e.entries.flows) == 0 || len(e.entries.flows) == 3 {
+		t.Errorf("method %s, %d flows", e.LabelMethod(), len(e.entries.flows))
 	}
 	inStep(t, e, f, l)
 }

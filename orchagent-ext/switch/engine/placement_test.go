@@ -68,30 +68,30 @@ func TestPlacedFlowsHaveEntriesBeforeCompute(t *testing.T) {
 	if refused, err := e.AddFlows(flows(3)); refused != 0 || err != nil {
 		t.Fatal(refused, err)
 	}
-	entry := FlowObjects(e.policy, e.method, e.features, flows(1)[0])[1]
-	if got, compute := entry.Attr(saiattr.ACLEntryPriority.Name), e.objects[keyCompute].Attr(saiattr.ACLEntryPriority.Name); got != "30" || compute != "10" {
+	entry := FlowObjects(e.policy, e.LabelMethod(), e.entries.features, flows(1)[0])[1]
+	if got, compute := entry.Attr(saiattr.ACLEntryPriority.Name), e.sw.objects[keyCompute].Attr(saiattr.ACLEntryPriority.Name); got != "30" || compute != "10" {
 		t.Errorf("priority %s, of compute %s", got, compute)
 	}
-	if got := e.objects[keyCompute].Attr(saiattr.ACLEntrySample.Name); got != "@"+keySample {
+	if got := e.sw.objects[keyCompute].Attr(saiattr.ACLEntrySample.Name); got != "@"+keySample {
 		t.Errorf("compute samples %q", got)
 	}
-	if got := e.objects[keySample].Attr(saiattr.SampleRate.Name); got != "64" {
+	if got := e.sw.objects[keySample].Attr(saiattr.SampleRate.Name); got != "64" {
 		t.Errorf("one of %s packets is sampled", got)
 	}
-	if r := e.objects[KeySeed]; r == nil || r.Attr(saiattr.SwitchHashSeed.Name) != "7" {
+	if r := e.sw.objects[KeySeed]; r == nil || r.Attr(saiattr.SwitchHashSeed.Name) != "7" {
 		t.Errorf("seed: %v", r)
 	}
 	inStep(t, e, f, l)
 
 	// Without placement the flows have labels by hash again, and nothing is left of it.
 	reconcile(t, e, policy())
-	for key := range e.objects {
+	for key := range e.sw.objects {
 		if key == KeySeed || key == keySample || key == keyUDF {
 			t.Errorf("%s is left", key)
 		}
 	}
-	if len(e.flows) != 0 {
-		t.Errorf("%d flows are left", len(e.flows))
+	if len(e.entries.flows) != 0 {
+		t.Errorf("%d flows are left", len(e.entries.flows))
 	}
 	inStep(t, e, f, l)
 }
@@ -165,7 +165,7 @@ func TestRelabelOutlivesACrash(t *testing.T) {
 		n := 0
 		for flow := range after.Flows {
 			n++
-			r := f.there[after.flows[unlabelled(flow)].entry]
+			r := f.there[after.entries.flows[unlabelled(flow)].entry]
 			if on := r.Attr(saiattr.ACLEntrySetLabel.Name); on != saiattr.ACLEntrySetLabel.Of(uint64(flow.Label)).Text || flow.Label < 0x100 || flow.SrcPort != uint16(49152+flow.DestQP) {
 				t.Errorf("crash at %d: %+v, the switch has label %s", at, flow, on)
 			}

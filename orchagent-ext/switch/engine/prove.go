@@ -14,76 +14,81 @@ var proofs = map[Need]map[Method][]string{
 	NeedExport:    {Sample: {keySample}},
 }
 
-// wanted reports whether the policy asks for a need that the engine meets.
-func (e *Engine) wanted(n Need) bool {
-	return n == NeedFlowLabel && e.policy.Label != nil || n == NeedExport && e.policy.Export != nil || n == NeedPlacement && e.policy.Placement != nil
+// proof reads back whether the methods of a policy are in force.
+type proof struct {
+	prover  Prover // nil: the driver reads no objects back
+	policy  Policy
+	objects map[string]*Record // on the switch
+	without []lacking
 }
 
-// activate records the methods in force for the needs of the policy: those that are
-// proven. An object that the switch took but lacks is a refusal.
-func (e *Engine) activate() error {
-	for n, c := range e.outcome.Choices {
-		missing := slices.ContainsFunc(e.without, func(o Object) bool { return o.Meets == n })
-		if !e.wanted(n) || missing || c.Method == None {
-			continue
-		}
-		err := e.prove(n, c.Method)
-		if errors.Is(err, ErrRefused) {
-			return err
-		}
-		c.State = Active
-		if err != nil {
-			c.State, c.Reason = Unproven, fmt.Sprintf("unproven: %v", err)
-			if better := e.outcome.Choices[n].Reason; better != Preferred {
-				c.Reason = better + "; " + c.Reason
-			}
-		}
-		e.outcome.Choices[n] = c
-	}
-	return nil
+// wants reports whether the policy asks for a need that the engine meets.
+func (p *proof) wants(n Need) bool {
+	return n == NeedFlowLabel && p.policy.Label != nil || n == NeedExport && p.policy.Export != nil || n == NeedPlacement && p.policy.Placement != nil
 }
 
-// prove returns nil where a method is in force: at least one port is bound, and its
-// objects were read back.
-func (e *Engine) prove(n Need, m Method) error {
-	if err := e.bound(n, m); err != nil {
-		return err
+// state returns a choice with its state: active where the method is proven. An object that
+// the switch took but lacks is a refusal.
+func (p *proof) state(n Need, c Choice) (Choice, error) {
+	missing := slices.ContainsFunc(p.without, func(o lacking) bool { return o.Meets == n })
+	if !p.wants(n) || missing || c.Method == None {
+		return c, nil
 	}
-	for _, key := range proofs[n][m] {
-		r := e.objects[key]
-		if e.prover == nil || r == nil {
-			continue // the driver has no objects of this kind
-		}
-		if err := e.prover.Prove(r, e.objects); err != nil {
-			e.refused = &r.Object
-			return fmt.Errorf("%s %s: %w", r.Type, key, err)
+	err := p.prove(n, c.Method)
+	if errors.Is(err, ErrRefused) {
+		return c, err
+	}
+	better := c.Reason
+	c.State = Active
+	if err != nil {
+		c.State, c.Reason = Unproven, fmt.Sprintf("unproven: %v", err)
+		if better != Preferred {
+			c.Reason = better + "; " + c.Reason
 		}
 	}
-	return nil
+	return c, nil
 }
 
-// provable reports whether a method is proven since the last attempt.
-func (e *Engine) provable() bool {
-	for n, c := range e.outcome.Choices {
-		if e.prover != nil && e.wanted(n) && c.Method != None && c.State == Unproven && e.prove(n, c.Method) == nil {
+// provable reports whether one of some methods is proven since the last attempt.
+func (p *proof) provable(choices Choices) bool {
+	for n, c := range choices {
+		if p.prover != nil && p.wants(n) && c.Method != None && c.State == Unproven && p.prove(n, c.Method) == nil {
 			return true
 		}
 	}
 	return false
 }
 
+// prove returns nil where a method is in force: at least one port is bound, and its
+// objects were read back.
+func (p *proof) prove(n Need, m Method) error {
+	if err := p.bound(n, m); err != nil {
+		return err
+	}
+	for _, key := range proofs[n][m] {
+		r := p.objects[key]
+		if p.prover == nil || r == nil {
+			continue // the driver has no objects of this kind
+		}
+		if err := p.prover.Prove(r, p.objects); err != nil {
+			return &objectError{&r.Object, "", fmt.Errorf("%s %s: %w", r.Type, key, err)}
+		}
+	}
+	return nil
+}
+
 // bound returns an error for a method that works on ports, while all are unbound: a
 // refusal, if the switch refused one.
-func (e *Engine) bound(n Need, m Method) error {
-	label, ports := KeyTable, e.policy.Ports
+func (p *proof) bound(n Need, m Method) error {
+	label, ports := KeyTable, p.policy.Ports
 	if n == NeedExport {
-		label, ports = KeyExportTable, e.policy.Export.Ports
+		label, ports = KeyExportTable, p.policy.Export.Ports
 	}
-	if e.prover == nil || m != Compute && m != Rewrite && m != Sample {
+	if p.prover == nil || m != Compute && m != Rewrite && m != Sample {
 		return nil
 	}
 	for _, port := range ports {
-		if r := e.objects[PrefixPort+port]; r != nil && r.Type == TypeBinding && (n == NeedExport || r.refersTo(label) || r.refersTo(label+SuffixGroup)) {
+		if r := p.objects[PrefixPort+port]; r != nil && r.Type == TypeBinding && (n == NeedExport || r.refersTo(label) || r.refersTo(label+SuffixGroup)) {
 			return nil
 		}
 	}
@@ -91,15 +96,14 @@ func (e *Engine) bound(n Need, m Method) error {
 		return errors.New("no port is configured for it")
 	}
 	var missing error
-	for i, o := range e.without {
-		err := e.withoutWhy[i]
+	for _, o := range p.without {
 		switch lacks := NoPort(""); {
-		case o.Type != TypeBinding || !slices.Contains(ports, BoundPort(&o)):
-		case errors.As(err, &lacks): // which is no refusal of the method
+		case o.Type != TypeBinding || !slices.Contains(ports, BoundPort(&o.Object)):
+		case errors.As(o.why, &lacks): // which is no refusal of the method
 			missing = lacks
 		default:
-			e.refused = &Object{Key: o.Key, Type: o.Type, Attrs: o.Attrs, Meets: n}
-			return fmt.Errorf("no port is bound: %w", err)
+			refused := &Object{Key: o.Key, Type: o.Type, Attrs: o.Attrs, Meets: n}
+			return &objectError{refused, "", fmt.Errorf("no port is bound: %w", o.why)}
 		}
 	}
 	if missing == nil {

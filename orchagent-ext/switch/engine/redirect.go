@@ -35,48 +35,59 @@ func (r *Redirection) Key() string {
 	return key
 }
 
-// Redirect makes the redirections on the switch those that are given, by the method
-// [Redirect]; with another method there are none. A flow that has one keeps it where the
-// next hop is the same, and is set to another in place, so that all its packets avoid the
-// hash meanwhile. It returns the refusals by key: the others are in force. After an error
-// the next call goes on.
-func (e *Engine) Redirect(all []Redirection) (refused map[string]error, err error) {
-	e.redirected = slices.Clone(all)
-	e.keepRedirected(e.outcome.Choices)
-	if len(e.redirected) == 0 && !e.hasRedirected() {
-		return nil, nil
+// redirections are those that are wanted on the switch.
+type redirections []Redirection
+
+// adopt reads the redirections of an earlier process from its records. One that was about to
+// change is left out: it goes.
+func (all *redirections) adopt(existing map[string]*Record) {
+	for _, key := range slices.Sorted(maps.Keys(existing)) {
+		if r, ok := parseRedirection(existing[key]); ok {
+			*all = append(*all, r)
+		}
 	}
-	problems := e.outcome.Problems
-	e.without, e.withoutWhy, e.refused, e.later = nil, nil, nil, nil
-	err = errors.Join(e.step(), e.save())
-	e.outcome.Problems = problems
-	refused = map[string]error{}
-	for i := range e.without {
-		refused[e.without[i].Key] = e.withoutWhy[i]
+}
+
+// keep forgets redirections where the method is another one.
+func (all *redirections) keep(c Choices) {
+	if c.Method(NeedPlacement) != Redirect {
+		*all = nil
 	}
-	// The entry of a next hop that was refused was refused with it.
-	for i := range e.redirected {
-		r := &e.redirected[i]
+}
+
+// anyRedirected reports whether an entry of a redirected flow exists.
+func anyRedirected(existing map[string]*Record) bool {
+	for key := range existing {
+		if strings.HasPrefix(key, prefixRedirect) {
+			return true
+		}
+	}
+	return false
+}
+
+// beside adds the objects of the redirections to those of a policy, where that has their table.
+func (all redirections) beside(objects []Object, f Features) []Object {
+	if len(all) == 0 || !slices.ContainsFunc(objects, func(o Object) bool { return o.Key == KeyExportTable }) {
+		return objects
+	}
+	return append(objects, redirectObjects(all, f)...)
+}
+
+// refused returns the refusals of entries, by key, of the objects that the switch lacks. The
+// entry of a next hop that was refused was refused with it.
+func (all redirections) refused(without []lacking, existing map[string]*Record) map[string]error {
+	refused := map[string]error{}
+	for i := range without {
+		refused[without[i].Key] = without[i].why
+	}
+	for i := range all {
+		r := &all[i]
 		why := errors.Join(refused[nextHopKey(r.To)], refused[prefixInterface+r.To.Port])
-		if e.objects[r.Key()] == nil && refused[r.Key()] == nil && why != nil {
+		if existing[r.Key()] == nil && refused[r.Key()] == nil && why != nil {
 			refused[r.Key()] = why
 		}
 	}
-	return refused, errors.Join(err, e.later)
-}
-
-// Adopt returns the redirections that are on the switch. Those of an earlier process stay until
-// [Engine.Redirect] is called.
-func (e *Engine) Adopt() ([]Redirection, error) { return slices.Clone(e.redirected), nil }
-
-// adoptRedirected reads the redirections of an earlier process from its records. One that was
-// about to change is left out: it goes.
-func (e *Engine) adoptRedirected() {
-	for _, key := range slices.Sorted(maps.Keys(e.objects)) {
-		if r, ok := parseRedirection(e.objects[key]); ok {
-			e.redirected = append(e.redirected, r)
-		}
-	}
+	return refused
 }
 
 // parseRedirection reads the record of an entry.
@@ -107,36 +118,6 @@ func cutLast(s, separator string) (before, after string, found bool) {
 		return s, "", false
 	}
 	return s[:i], s[i+len(separator):], true
-}
-
-// keepRedirected forgets redirections where the method is another one.
-func (e *Engine) keepRedirected(c Choices) {
-	if c.Method(NeedPlacement) != Redirect {
-		e.redirected = nil
-	}
-}
-
-// hasRedirected reports whether an entry of a redirected flow exists.
-func (e *Engine) hasRedirected() bool {
-	for key := range e.objects {
-		if strings.HasPrefix(key, prefixRedirect) {
-			return true
-		}
-	}
-	return false
-}
-
-// wantedObjects are those of the policy and of the redirections.
-func (e *Engine) wantedObjects() []Object {
-	all := e.driver.Objects(e.policy, e.outcome.Choices, e.features)
-	if len(e.redirected) == 0 {
-		return all
-	}
-	table := slices.ContainsFunc(all, func(o Object) bool { return o.Key == KeyExportTable })
-	if !table {
-		return all
-	}
-	return append(all, redirectObjects(e.redirected, e.features)...)
 }
 
 // nextHopKey returns the key of a next hop.

@@ -15,24 +15,22 @@ type EachLabel struct {
 	After  func(FlowEntry)      // the label has changed
 }
 
-// Relabel gives flows that have an entry other labels, in place: all packets have one of
-// the two labels meanwhile. The ledger has both labels of each until the switch has the
-// new one: the next process finishes what a killed one began. It returns the flows that
-// the switch refused to change, that lack an entry, or that each keeps; these have their
-// former labels.
-func (e *Engine) Relabel(flows []FlowEntry, each EachLabel) (refused []FlowEntry, err error) {
+// relabel gives flows other labels, as [Engine.Relabel] has it. The ledger has both labels
+// of each until the switch has the new one: the next process finishes what a killed one
+// began.
+func (x *flowEntries) relabel(flows []FlowEntry, each EachLabel) (refused []FlowEntry, err error) {
 	for _, f := range flows {
-		if p := e.flows[unlabelled(f)]; p != nil && p.entry != "" {
+		if p := x.flows[unlabelled(f)]; p != nil && p.entry != "" {
 			p.from, p.label = p.label, f.Label
-			e.dirty = append(e.dirty, p.record(unlabelled(f)))
+			x.sw.ledger.add(p.record(unlabelled(f)))
 		}
 	}
-	if err := e.save(); err != nil {
+	if err := x.sw.ledger.save(); err != nil {
 		return nil, err
 	}
 	for _, f := range flows {
 		key := unlabelled(f)
-		p := e.flows[key]
+		p := x.flows[key]
 		if p == nil || p.entry == "" {
 			refused = append(refused, f)
 			continue
@@ -40,10 +38,10 @@ func (e *Engine) Relabel(flows []FlowEntry, each EachLabel) (refused []FlowEntry
 		if each.Before != nil && !each.Before(f) {
 			p.label, p.from = p.from, 0
 			refused = append(refused, f)
-			e.dirty = append(e.dirty, p.record(key))
+			x.sw.ledger.add(p.record(key))
 			continue
 		}
-		switch setErr := e.setLabel(key, p); {
+		switch setErr := x.setLabel(key, p); {
 		case errors.Is(setErr, ErrRefused), errors.Is(setErr, ErrGone):
 			p.label = p.from
 			refused = append(refused, f)
@@ -51,50 +49,49 @@ func (e *Engine) Relabel(flows []FlowEntry, each EachLabel) (refused []FlowEntry
 			err = errors.Join(err, setErr)
 			continue
 		default:
-			e.outcome.Set++
+			x.sw.changes.Set++
 			if each.After != nil {
 				each.After(f)
 			}
 		}
 		p.from = 0
-		e.dirty = append(e.dirty, p.record(key))
+		x.sw.ledger.add(p.record(key))
 	}
-	return refused, errors.Join(err, e.save())
+	return refused, errors.Join(err, x.sw.ledger.save())
 }
 
 // setLabel writes the label of a flow to its entry, in place.
-func (e *Engine) setLabel(f FlowEntry, p *pinned) error {
+func (x *flowEntries) setLabel(f FlowEntry, p *pinned) error {
 	o := NewObject(flowKey(f), TypeACLEntry, saiattr.ACLEntrySetLabel.Of(uint64(p.label)))
-	if err := e.set(p.record(f), &o, saiattr.ACLEntrySetLabel.Name); err != nil {
+	if err := x.sw.set(p.record(f), &o, saiattr.ACLEntrySetLabel.Name); err != nil {
 		return fmt.Errorf("set the label of %s: %w", o.Key, err)
 	}
 	return nil
 }
 
 // finishRelabel sets the label of a flow that a killed process was giving another one.
-func (e *Engine) finishRelabel(f FlowEntry, p *pinned) error {
+func (x *flowEntries) finishRelabel(f FlowEntry, p *pinned) error {
 	if p.from == 0 {
 		return nil
 	}
-	if err := e.setLabel(f, p); errors.Is(err, ErrRefused) {
+	if err := x.setLabel(f, p); errors.Is(err, ErrRefused) {
 		p.label = p.from
 	} else if err != nil && !errors.Is(err, ErrGone) {
 		return err
 	}
 	p.from = 0
-	e.dirty = append(e.dirty, p.record(f))
+	x.sw.ledger.add(p.record(f))
 	return nil
 }
 
-// SetSrcPort notes the UDP source port of a flow that has an entry. It changes the ledger
-// alone, as entries leave the port unmatched. A flow without an entry is left out.
-func (e *Engine) SetSrcPort(f FlowEntry) error {
+// setSrcPort notes the UDP source port of a flow, as [Engine.SetSrcPort] has it.
+func (x *flowEntries) setSrcPort(f FlowEntry) error {
 	key := unlabelled(f)
-	p := e.flows[key]
+	p := x.flows[key]
 	if p == nil || p.srcPort == f.SrcPort || p.entry == "" {
 		return nil
 	}
 	p.srcPort = f.SrcPort
-	e.dirty = append(e.dirty, p.record(key))
-	return e.saveSome()
+	x.sw.ledger.add(p.record(key))
+	return x.sw.ledger.saveSome()
 }

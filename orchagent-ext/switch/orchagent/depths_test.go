@@ -230,8 +230,11 @@ func TestAnotherOwnersGroupStays(t *testing.T) {
 	if err := p.flex.Enqueue(t.Context(), sonicdb.Change{Row: theirs}, sonicdb.Change{Row: queue}); err != nil {
 		t.Fatal(err)
 	}
-	p.until("syncd has taken the group", func() bool { return p.syncd.Groups()[nameGroup]["objects"] == "1" })
-	before := must(p.flex.Read(t.Context(), tableGroup, tableFlex))
+	var before []rows.Row
+	p.until("syncd has taken the group", func() bool {
+		before = must(p.flex.Read(t.Context(), tableGroup, tableFlex))
+		return len(before) == 2 && p.syncd.Groups()[nameGroup]["objects"] == "1"
+	})
 	o := p.reconcile(p.engine, polls(10*time.Millisecond, "Ethernet0:1"))
 	if !slices.ContainsFunc(o.Problems, func(s string) bool {
 		return strings.Contains(s, "there is a row FLEX_COUNTER_GROUP_TABLE|SLUICE_QUEUE that Sluice did not write")

@@ -98,7 +98,7 @@ func TestJoinsTheGroupThatAPortCarries(t *testing.T) {
 					group = must(p.lib.Create(saiattr.ACLGroup, saiattr.ACLGroupStage.Enum("ingress"), saiattr.ACLGroupType.Enum("parallel")))
 					must(p.lib.Create(saiattr.ACLMember, saiattr.ACLMemberGroup.Object(uint64(group)), saiattr.ACLMemberTable.Object(uint64(theirTable))))
 				}
-				must(sai.Null, d.setIngressACL(d.ports[port], group))
+				must(sai.Null, d.strays.bindings.setIngressACL(d.Ports.PortID(port), group))
 			}
 			before, ledger := p.there(), &fakeLedger{}
 			k := &killer{steps}
@@ -117,14 +117,14 @@ func TestJoinsTheGroupThatAPortCarries(t *testing.T) {
 			}
 			ours := idOf(e, engine.KeyTable)
 			for _, port := range []string{"Ethernet0", "Ethernet4"} {
-				bound, err := d.ingressACL(d.ports[port])
-				if err != nil || how.listed && (d.memberOf(bound, ours) == sai.Null || d.memberOf(bound, theirTable) == sai.Null) || !slices.Equal(before[port], []sai.ObjectID{bound}) {
+				bound, err := d.strays.bindings.ingressACL(d.Ports.PortID(port))
+				if err != nil || how.listed && (d.strays.bindings.memberOf(bound, ours) == sai.Null || d.strays.bindings.memberOf(bound, theirTable) == sai.Null) || !slices.Equal(before[port], []sai.ObjectID{bound}) {
 					t.Errorf("%s has %s, %v", port, bound, err)
 				}
 			}
 			reconcile(t, e, policy("Ethernet4"))
-			bound, _ := d.ingressACL(d.ports["Ethernet4"])
-			if how.listed && d.memberOf(bound, ours) == sai.Null {
+			bound, _ := d.strays.bindings.ingressACL(d.Ports.PortID("Ethernet4"))
+			if how.listed && d.strays.bindings.memberOf(bound, ours) == sai.Null {
 				t.Error("Ethernet4 lost its table with Ethernet0")
 			}
 			reconcile(t, e, engine.Policy{})
@@ -147,7 +147,7 @@ func TestATableOfAnotherOwnerStays(t *testing.T) {
 	d := p.driverWith(Options{Connected: true})
 	table, err := p.lib.Create(saiattr.ACLTable, saiattr.ACLTableStage.Enum("ingress"))
 	if err == nil {
-		err = d.setIngressACL(d.ports["Ethernet0"], table)
+		err = d.strays.bindings.setIngressACL(d.Ports.PortID("Ethernet0"), table)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -19,29 +19,29 @@ import (
 // Sluice got its id; it refers to an object that only Sluice knows; or the call that was
 // to create it was still under way, and it is the only one of its type that was created
 // since. Others that look the same are left, and reported.
-func (d *Driver) candidates(r *engine.Record) []sai.ObjectID {
-	known := maps.Clone(d.flows)
-	for _, is := range d.adopted {
+func (a *adoption) candidates(kind saiattr.Kind, r *engine.Record) []sai.ObjectID {
+	known := maps.Clone(a.flows)
+	for _, is := range a.adopted {
 		known[is.ID] = true
 	}
 	var told []sai.ObjectID
-	for _, c := range d.created {
-		if c.Object == kinds[r.Type].Name && !known[engine.ID(c.ID.String())] && d.alike(r, c.ID) {
+	for _, c := range a.options.Created {
+		if c.Object == kind.Name && !known[engine.ID(c.ID.String())] && a.alike(kind, r, c.ID) {
 			told = append(told, c.ID)
 		}
 	}
-	open := d.creating == kinds[r.Type].Name // its call
-	ids, err := d.lib.Objects(kinds[r.Type])
+	open := a.options.Creating == kind.Name // its call
+	ids, err := a.lib.Objects(kind)
 	since := sai.Null // Sluice created none later, but for that one
-	if err != nil && d.last != nil {
-		since = d.last(kinds[r.Type].Name)
+	if err != nil && a.options.Last != nil {
+		since = a.options.Last(kind.Name)
 	}
-	if err != nil && (!d.connected || !open) && len(told) > 0 {
+	if err != nil && (!a.options.Connected || !open) && len(told) > 0 {
 		return told
 	}
 	if err != nil {
-		if ids, err = d.neighbors(r); err != nil {
-			d.left = append(d.left, fmt.Sprintf("the %s %s, which was being created when sluiced was killed, may be left on the switch: %v", r.Type, r.Key, err))
+		if ids, err = a.neighbors(kind, r); err != nil {
+			a.left = append(a.left, fmt.Sprintf("the %s %s, which was being created when sluiced was killed, may be left on the switch: %v", r.Type, r.Key, err))
 			return nil
 		}
 	}
@@ -50,55 +50,48 @@ func (d *Driver) candidates(r *engine.Record) []sai.ObjectID {
 		return known[engine.ID(id.String())] || slices.Contains(was, id.String()) || slices.Contains(told, id)
 	})
 	later := slices.DeleteFunc(slices.Clone(ids), func(id sai.ObjectID) bool { return id <= since })
-	alone := open && len(later) == 1 && (d.Lists() || since != sai.Null)
+	alone := open && len(later) == 1 && (a.lists() || since != sai.Null)
 	if alone {
 		ids = later
 	}
-	ids = slices.DeleteFunc(ids, func(id sai.ObjectID) bool { return (d.connected || r.Type == engine.TypeHash) && !d.alike(r, id) })
-	if !d.connected || alone {
+	ids = slices.DeleteFunc(ids, func(id sai.ObjectID) bool {
+		return (a.options.Connected || r.Type == engine.TypeHash) && !a.alike(kind, r, id)
+	})
+	if !a.options.Connected || alone {
 		return append(told, ids...)
 	}
-	own := slices.DeleteFunc(slices.Clone(ids), func(id sai.ObjectID) bool { return !d.refersToOwn(r, id) })
+	own := slices.DeleteFunc(slices.Clone(ids), func(id sai.ObjectID) bool { return !a.refersToOwn(kind, r, id) })
 	if len(own) == 0 && !slices.ContainsFunc(r.Attrs, refersToAny) {
 		for _, id := range ids {
-			d.left = append(d.left, fmt.Sprintf("%s %s may be of Sluice, which was killed while it created one, or of another owner: it is left on the switch", r.Type, id))
+			a.left = append(a.left, fmt.Sprintf("%s %s may be of Sluice, which was killed while it created one, or of another owner: it is left on the switch", r.Type, id))
 		}
 	}
 	return append(told, own...)
 }
 
 // alike reports whether an object equals its record, in all attributes that can be read.
-func (d *Driver) alike(r *engine.Record, id sai.ObjectID) bool {
+func (a *adoption) alike(kind saiattr.Kind, r *engine.Record, id sai.ObjectID) bool {
 	if r.Type == engine.TypeHash {
-		list, err := d.lib.GetNumbers(saiattr.Hash, id, saiattr.HashFields)
+		list, err := a.lib.GetNumbers(saiattr.Hash, id, saiattr.HashFields)
 		added, ok := saiattr.HashFields.Parse(r.AddedField())
-		return err == nil && (ok && slices.Contains(list, uint32(added)) || d.refersToOwn(r, id))
+		return err == nil && (ok && slices.Contains(list, uint32(added)) || a.refersToOwn(kind, r, id))
 	}
-	is := d.compare(kinds[r.Type], id, r, d.adopted)
+	is := compare(a.lib, kind, id, r, refs{a.adopted})
 	return is.same > 0 && is.differs == nil && is.empty == nil
-}
-
-// Left implements [engine.Finder]. A switch of Sluice's own that began cold is empty. The
-// texts are for the operator, who decides on them.
-func (d *Driver) Left() []string {
-	if !d.connected && len(d.adopted) == 0 {
-		return nil
-	}
-	return d.left
 }
 
 // refersToAny reports whether an attribute refers to an object of Sluice.
 func refersToAny(a engine.Attr) bool { return strings.HasPrefix(a.Value, "@") }
 
 // refersToOwn reports whether an object refers to the object of Sluice that its record names.
-func (d *Driver) refersToOwn(r *engine.Record, id sai.ObjectID) bool {
+func (a *adoption) refersToOwn(kind saiattr.Kind, r *engine.Record, id sai.ObjectID) bool {
 	for _, attr := range r.Attrs {
-		a := saiattr.ByName(attr.Name)
+		of := saiattr.ByName(attr.Name)
 		key, refers := strings.CutPrefix(attr.Value, "@")
-		if a == nil || !refers || d.adopted[key] == nil {
+		if of == nil || !refers || a.adopted[key] == nil {
 			continue
 		}
-		if same, _, known, err := d.compareOne(kinds[r.Type], id, a, attr.Value, refs{d.adopted}); same && known && err == nil {
+		if same, _, known, err := compareOne(a.lib, kind, id, of, attr.Value, refs{a.adopted}); same && known && err == nil {
 			return true
 		}
 	}
@@ -114,11 +107,11 @@ const idCount = 0xffff
 
 // neighbors are the ids that objects may have which were created since a record was written:
 // some before the next one. Libraries that serve several processes count ids up.
-func (d *Driver) neighbors(r *engine.Record) (ids []sai.ObjectID, err error) {
-	if !d.connected {
+func (a *adoption) neighbors(kind saiattr.Kind, r *engine.Record) (ids []sai.ObjectID, err error) {
+	if !a.options.Connected {
 		return nil, errors.New("the SAI library lists no objects")
 	}
-	next, known := d.nextID(r)
+	next, known := a.nextID(kind, r)
 	if !known {
 		return nil, errors.New("the SAI library lists no objects, and does not tell the next id")
 	}
@@ -135,8 +128,8 @@ func (d *Driver) neighbors(r *engine.Record) (ids []sai.ObjectID, err error) {
 }
 
 // nextID is the id of an object as a record has it that is created and removed.
-func (d *Driver) nextID(r *engine.Record) (id sai.ObjectID, known bool) {
-	if !d.connected {
+func (a *adoption) nextID(kind saiattr.Kind, r *engine.Record) (id sai.ObjectID, known bool) {
+	if !a.options.Connected {
 		return sai.Null, false
 	}
 	var values []saiattr.Value
@@ -148,13 +141,13 @@ func (d *Driver) nextID(r *engine.Record) (id sai.ObjectID, known bool) {
 			}
 			continue
 		}
-		if v, ok := valueOf(attr, refs{d.adopted}); ok {
+		if v, ok := valueOf(attr, refs{a.adopted}); ok {
 			values = append(values, v)
 		}
 	}
-	id, err := d.lib.Create(kinds[r.Type], values...)
+	id, err := a.lib.Create(kind, values...)
 	if err == nil {
-		err = d.lib.Remove(kinds[r.Type], id)
+		err = a.lib.Remove(kind, id)
 	}
 	return id, err == nil
 }

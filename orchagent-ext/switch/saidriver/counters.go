@@ -21,13 +21,13 @@ type Counters struct {
 	queues map[string][]sai.ObjectID // of ports, as far as they were asked for
 }
 
-// Counters returns a reader for the ports of the last [Driver.SetPorts], by a handle of its own.
-func (d *Driver) Counters(lib *sai.Library) *Counters {
-	return &Counters{lib: lib, ports: d.ports, queues: map[string][]sai.ObjectID{}}
+// Counters returns a reader for the ports of the last [Ports.Set], by a handle of its own.
+func (p *Ports) Counters(lib *sai.Library) *Counters {
+	return &Counters{lib: lib, ports: p.byName, queues: map[string][]sai.ObjectID{}}
 }
 
-// SamePorts reports whether the driver has the ports that the reader was made for.
-func (c *Counters) SamePorts(d *Driver) bool { return maps.Equal(c.ports, d.ports) }
+// SamePorts reports whether the switch has the ports that the reader was made for.
+func (c *Counters) SamePorts(p *Ports) bool { return maps.Equal(c.ports, p.byName) }
 
 // Queues returns how many egress queues each of some ports has, which it reads once for each port. A
 // port that the switch lacks, or whose library refuses to list queues, has 0. The error is that of
@@ -108,4 +108,17 @@ func (c *Counters) QueueStats(queues []Queue) ([]map[sai.QueueStat]uint64, error
 		}
 	}
 	return all, failed
+}
+
+// count reads an ACL counter, as [Driver.Count] has it.
+func count(lib *sai.Library, counter *engine.Record) (packets, octets uint64, err error) {
+	id, err := sai.ParseObjectID(string(counter.ID))
+	if err != nil {
+		return 0, 0, err
+	}
+	if packets, err = lib.Get(saiattr.ACLCounter, id, saiattr.ACLCounterPackets); err != nil {
+		return 0, 0, refusal(err)
+	}
+	octets, err = lib.Get(saiattr.ACLCounter, id, saiattr.ACLCounterOctets)
+	return packets, octets, refusal(err)
 }

@@ -221,7 +221,7 @@ func tryFault(library *saitest.Library, base int, call string, after int, code s
 	defer func() { _ = lib.Close() }()
 	var calls []string
 	d := New(lib, Options{})
-	if err := d.SetPorts([]engine.Port{{Name: "Ethernet0", Lanes: []uint32{0, 1, 2, 3}}, {Name: "Ethernet4", Lanes: []uint32{4}}}); err != nil {
+	if err := d.Ports.Set([]engine.Port{{Name: "Ethernet0", Lanes: []uint32{0, 1, 2, 3}}, {Name: "Ethernet4", Lanes: []uint32{4}}}); err != nil {
 		r.result = "no ports: " + err.Error()
 		if !named(r.result) {
 			complain("the reason does not name the call")
@@ -314,7 +314,7 @@ func TestFaultsOfALibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := New(lib, Options{})
-		if err := d.SetPorts([]engine.Port{{Name: "Ethernet0", Lanes: []uint32{0, 1, 2, 3}}, {Name: "Ethernet4", Lanes: []uint32{4}}}); err != nil {
+		if err := d.Ports.Set([]engine.Port{{Name: "Ethernet0", Lanes: []uint32{0, 1, 2, 3}}, {Name: "Ethernet4", Lanes: []uint32{4}}}); err != nil {
 			t.Fatal(err)
 		}
 		e := newTestEngine(t, d, &fakeLedger{})

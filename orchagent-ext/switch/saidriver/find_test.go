@@ -132,7 +132,7 @@ func (p *place) driver() *Driver { return p.driverWith(Options{}) }
 func (p *place) driverWith(o Options) *Driver {
 	p.t.Helper()
 	d := New(p.lib, o)
-	if err := d.SetPorts([]engine.Port{{Name: "Ethernet0", Lanes: []uint32{0, 1, 2, 3}}, {Name: "Ethernet4", Lanes: []uint32{4}}}); err != nil {
+	if err := d.Ports.Set([]engine.Port{{Name: "Ethernet0", Lanes: []uint32{0, 1, 2, 3}}, {Name: "Ethernet4", Lanes: []uint32{4}}}); err != nil {
 		p.t.Fatal(err)
 	}
 	return d
@@ -142,7 +142,7 @@ func (p *place) driverWith(o Options) *Driver {
 func (p *place) there() map[string][]sai.ObjectID {
 	p.t.Helper()
 	all := map[string][]sai.ObjectID{}
-	for name, kind := range kinds {
+	for name, kind := range objectKinds {
 		ids, err := p.lib.Objects(kind)
 		if err != nil {
 			p.t.Fatal(err)
@@ -151,8 +151,8 @@ func (p *place) there() map[string][]sai.ObjectID {
 			all[string(name)] = ids
 		}
 	}
-	for name, port := range p.driver().ports {
-		table, err := p.driver().ingressACL(port)
+	for name, port := range p.driver().Ports.byName {
+		table, err := p.driver().strays.bindings.ingressACL(port)
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func TestKilledAnywhere(t *testing.T) {
 					want[string(engine.TypeACLCounter)] = append(want[string(engine.TypeACLCounter)], sai.Null)
 				}
 				for name, ids := range p.there() {
-					if kinds[engine.Type(name)] != (saiattr.Kind{}) && len(ids) != len(want[name]) {
+					if objectKinds[engine.Type(name)] != (saiattr.Kind{}) && len(ids) != len(want[name]) {
 						t.Errorf("killed at step %d: %d objects %s, and %d are known", steps, len(ids), name, len(want[name]))
 					}
 				}
@@ -323,7 +323,7 @@ func TestHashUseThatIsKnown(t *testing.T) {
 			if o.Method(engine.NeedFlowLabel) != engine.Hash || len(o.Problems) > 0 {
 				t.Errorf("method %s, problems %q", o.Method(engine.NeedFlowLabel), o.Problems)
 			}
-			if hash, err := p.driver().hashOf(saiattr.ECMPHashIPv6); err != nil || hash == sai.Null {
+			if hash, err := hashOf(p.lib, saiattr.ECMPHashIPv6); err != nil || hash == sai.Null {
 				t.Errorf("ECMP_HASH_IPV6 is %s, %v", hash, err)
 			}
 		})
@@ -390,7 +390,7 @@ func TestRemovalLeavesWhatAnotherOwnerPutInPlace(t *testing.T) {
 				return e
 			}
 			reconcile(t, start(), policy("Ethernet0", "Ethernet4"))
-			port := p.driver().ports["Ethernet0"]
+			port := p.driver().Ports.byName["Ethernet0"]
 			table, err := p.lib.Create(saiattr.ACLTable, saiattr.ACLTableStage.Enum("INGRESS"))
 			if err != nil {
 				t.Fatal(err)
@@ -409,11 +409,11 @@ func TestRemovalLeavesWhatAnotherOwnerPutInPlace(t *testing.T) {
 				}
 			}
 			reconcile(t, start(), engine.Policy{})
-			if now, err := p.driver().ingressACL(port); err != nil || now != table {
+			if now, err := p.driver().strays.bindings.ingressACL(port); err != nil || now != table {
 				t.Errorf("the port has %s, %v; want %s, the other owner's", now, err, table)
 			}
 			for _, use := range uses {
-				if now, err := p.driver().hashOf(use); err != nil || now != hash {
+				if now, err := hashOf(p.lib, use); err != nil || now != hash {
 					t.Errorf("%s is %s, %v; want %s, the other owner's", use.Name, now, err, hash)
 				}
 			}

@@ -70,11 +70,11 @@ func (l *fakeLedger) Save(records []*engine.Record, gone []engine.ID) error {
 	if l.rows == nil {
 		l.rows = map[engine.ID]map[string]string{}
 	}
-	for _, r := range records {
-		l.rows[r.ID] = r.Fields()
-	}
 	for _, id := range gone {
 		delete(l.rows, id)
+	}
+	for _, r := range records {
+		l.rows[r.ID] = r.Fields()
 	}
 	return nil
 }

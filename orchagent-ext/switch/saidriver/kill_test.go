@@ -218,13 +218,13 @@ func TestKilledWithoutAnyLister(t *testing.T) {
 						t.Errorf("killed at step %d: left are %v, %q is told, %v is in the ledger", steps, objects.created, left, ledger.rows)
 					}
 					for _, is := range slices.Clone(objects.created) {
-						i := slices.IndexFunc(refersToNone, func(of engine.Type) bool { return kinds[of].Name == is.Object })
+						i := slices.IndexFunc(refersToNone, func(of engine.Type) bool { return objectKinds[of].Name == is.Object })
 						if i < 0 || len(left) != 1 || !strings.HasPrefix(left[0], string(refersToNone[i])+" "+is.ID.String()+" may be of Sluice") {
 							t.Errorf("killed at step %d: left is %v, told %q", steps, is, left)
 							continue
 						}
 						named++
-						if err := p.lib.Remove(kinds[refersToNone[i]], is.ID); err != nil {
+						if err := p.lib.Remove(objectKinds[refersToNone[i]], is.ID); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -267,7 +267,7 @@ func TestAnotherOwnersLookAlikes(t *testing.T) {
 								values[i] = saiattr.HashFields.Enum("SRC_IP", "DST_IP")
 							}
 						}
-						id, err := p.lib.Create(kinds[o.Type], values...)
+						id, err := p.lib.Create(objectKinds[o.Type], values...)
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -296,7 +296,7 @@ func TestAnotherOwnersLookAlikes(t *testing.T) {
 						}
 					}
 					for _, is := range slices.Backward(slices.Clone(objects.created)) { // Sluice's that may be another owner's, too
-						for _, kind := range kinds {
+						for _, kind := range objectKinds {
 							if kind.Name == is.Object {
 								if err := p.lib.Remove(kind, is.ID); err != nil {
 									t.Errorf("killed at step %d: %s: %v", steps, is.ID, err)

@@ -6,28 +6,42 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"net"
 	"strings"
+	"sync/atomic"
 
 	"sluice/orchagent-ext/switch/engine"
 	sai "sluice/sai-shim"
 	"sluice/sai-shim/saiattr"
 )
 
-// SetPorts learns which port of the library is which, by their lanes. A port without
+// Ports is the ports of the switch as the library reports them, by the names of SONiC, with
+// their queues. It is for the driver's goroutine, but for the methods that name others: these
+// read atomic values.
+type Ports struct {
+	lib     *sai.Library
+	kernel  bool                    // the switch is the Linux kernel
+	byName  map[string]sai.ObjectID // replaced as a whole: Counters have those of before
+	missing map[string]string       // rows of PORT that are no port of the switch, and why
+	names   atomic.Pointer[map[sai.ObjectID]string]
+	ifIndex atomic.Pointer[map[sai.ObjectID]uint32]
+	queues  map[sai.ObjectID][]sai.ObjectID // egress queues, as far as they were asked for
+	classes classCache
+}
+
+// Set learns which port of the library is which, by their lanes. A port without
 // lanes in PORT is the one whose lane is its netdev's interface index, as the software
-// switch has them. Rows that match no port are in [Driver.Missing]. An error leaves the
+// switch has them. Rows that match no port are in [Ports.Missing]. An error leaves the
 // ports as they were.
-func (d *Driver) SetPorts(ports []engine.Port) error {
-	ids, err := d.lib.GetObjects(saiattr.Switch, d.lib.Switch, saiattr.SwitchPorts)
+func (p *Ports) Set(rows []engine.Port) error {
+	ids, err := p.lib.GetObjects(saiattr.Switch, p.lib.Switch, saiattr.SwitchPorts)
 	if err != nil {
 		return fmt.Errorf("read the switch's ports: %w", refusal(err))
 	}
 	byLane := map[uint32]sai.ObjectID{}
 	var unread error
 	for _, id := range ids {
-		lanes, err := d.lib.GetNumbers(saiattr.Port, id, saiattr.PortLanes)
+		lanes, err := p.lib.GetNumbers(saiattr.Port, id, saiattr.PortLanes)
 		if err != nil { // other ports have theirs
 			unread = fmt.Errorf("read the lanes of port %s: %w", id, refusal(err))
 		}
@@ -38,13 +52,12 @@ func (d *Driver) SetPorts(ports []engine.Port) error {
 	if len(byLane) == 0 && unread != nil {
 		return unread
 	}
-	// new maps: Counters have those of before
-	d.ports, d.missing = map[string]sai.ObjectID{}, map[string]string{}
+	p.byName, p.missing = map[string]sai.ObjectID{}, map[string]string{}
 	names := map[sai.ObjectID]string{}
 	indexes := map[sai.ObjectID]uint32{}
-	for _, p := range ports {
-		lanes, index := p.Lanes, uint32(0)
-		if netdev, err := net.InterfaceByName(p.Name); err == nil {
+	for _, row := range rows {
+		lanes, index := row.Lanes, uint32(0)
+		if netdev, err := net.InterfaceByName(row.Name); err == nil {
 			index = uint32(netdev.Index)
 		}
 		if len(lanes) == 0 && index != 0 { // without either there is no such port
@@ -52,21 +65,21 @@ func (d *Driver) SetPorts(ports []engine.Port) error {
 		}
 		for _, lane := range lanes {
 			if id, ok := byLane[lane]; ok {
-				d.ports[p.Name], names[id] = id, p.Name
+				p.byName[row.Name], names[id] = id, row.Name
 				indexes[id] = index
 			}
 		}
-		if _, ok := d.ports[p.Name]; !ok {
-			d.missing[p.Name] = whyMissing(p, index != 0)
+		if _, ok := p.byName[row.Name]; !ok {
+			p.missing[row.Name] = whyMissing(row, index != 0)
 			if unread != nil {
-				d.missing[p.Name] += "; " + unread.Error()
+				p.missing[row.Name] += "; " + unread.Error()
 			}
 		}
 	}
-	d.ifIndex.Store(&indexes)
-	d.classes = classCache{}
-	maps.DeleteFunc(d.queuesOf, func(port sai.ObjectID, _ []sai.ObjectID) bool { return names[port] == "" })
-	d.names.Store(&names)
+	p.ifIndex.Store(&indexes)
+	p.classes = classCache{}
+	maps.DeleteFunc(p.queues, func(port sai.ObjectID, _ []sai.ObjectID) bool { return names[port] == "" })
+	p.names.Store(&names)
 	return nil
 }
 
@@ -90,57 +103,58 @@ func whyMissing(p engine.Port, netdev bool) string {
 
 // IfIndex returns the interface index of a port's netdev, or 0. It may be called from any
 // goroutine.
-func (d *Driver) IfIndex(port sai.ObjectID) uint32 {
-	if m := d.ifIndex.Load(); m != nil {
+func (p *Ports) IfIndex(port sai.ObjectID) uint32 {
+	if m := p.ifIndex.Load(); m != nil {
 		return (*m)[port]
 	}
 	return 0
 }
 
-// PortName returns the name of a port by its object id, "" for one outside SetPorts. It may be
+// PortName returns the name of a port by its object id, "" for one outside Set. It may be
 // called from any goroutine.
-func (d *Driver) PortName(id uint64) string {
-	if m := d.names.Load(); m != nil {
+func (p *Ports) PortName(id uint64) string {
+	if m := p.names.Load(); m != nil {
 		return (*m)[sai.ObjectID(id)]
 	}
 	return ""
 }
 
-// port returns the object of a port; its error wraps [engine.ErrRefused] and the reason
+// find returns the object of a port; its error wraps [engine.ErrRefused] and the reason
 // why the port is missing.
-func (d *Driver) port(name string) (sai.ObjectID, error) {
-	id, ok := d.ports[name]
+func (p *Ports) find(name string) (sai.ObjectID, error) {
+	id, ok := p.byName[name]
 	if !ok {
-		return sai.Null, fmt.Errorf("%w: %w", engine.ErrRefused, engine.NoPort(cmp.Or(d.missing[name], "PORT has no row "+name)))
+		return sai.Null, fmt.Errorf("%w: %w", engine.ErrRefused, engine.NoPort(cmp.Or(p.missing[name], "PORT has no row "+name)))
 	}
 	return id, nil
 }
 
 // PortStats reads the counters of ports as [Counters.PortStats] does, in the driver's goroutine.
-func (d *Driver) PortStats(names []string) []*sai.PortStats {
-	return portStats(d.lib, d.ports, names)
-}
-
-// queues returns the number of queues of the port with most, or the reason why there are
-// none.
-func (d *Driver) queues() (n uint8, none string) {
-	ports, err := d.lib.GetObjects(saiattr.Switch, d.lib.Switch, saiattr.SwitchPorts)
-	for _, port := range ports {
-		var ids []sai.ObjectID
-		if ids, err = d.lib.GetObjects(saiattr.Port, port, saiattr.PortQueues); err != nil {
-			break
-		}
-		n = max(n, uint8(min(len(ids), math.MaxUint8)))
-	}
-	switch {
-	case n > 0:
-		return n, ""
-	case err != nil:
-		return 0, "the SAI library tells of no queues: " + err.Error()
-	}
-	return 0, "the SAI library's ports have none; the software switch has some where the SAI profile says SLUICE_QUEUES=8"
+func (p *Ports) PortStats(names []string) []*sai.PortStats {
+	return portStats(p.lib, p.byName, names)
 }
 
 // Missing returns the reason for which a row of PORT lacks a port of the switch, or "".
 // Lanes and netdev are named in it, for the operator.
-func (d *Driver) Missing(name string) string { return d.missing[name] }
+func (p *Ports) Missing(name string) string { return p.missing[name] }
+
+// PortID is the library's object of a port; Null: it has none. name is SONiC's.
+func (p *Ports) PortID(name string) sai.ObjectID { return p.byName[name] }
+
+// QueueIDs are the library's egress queues of a port, by number. They are read once for
+// each port and kept; the slice is shared. The error wraps [engine.NoPort] for a
+// port that the switch lacks.
+func (p *Ports) QueueIDs(name string) ([]sai.ObjectID, error) {
+	port, err := p.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if ids, known := p.queues[port]; known {
+		return ids, nil
+	}
+	ids, err := p.lib.GetObjects(saiattr.Port, port, saiattr.PortQueues)
+	if err == nil {
+		p.queues[port] = ids
+	}
+	return ids, refusal(err)
+}

@@ -30,36 +30,36 @@ type qosMaps map[sai.ObjectID][]sai.QoSPair
 
 // Classes returns the maps by which packets of ports wait in queues, as of a minute ago at most.
 // Ports that the switch lacks are left out.
-func (d *Driver) Classes(ports []string) (map[string]*engine.Classes, error) {
-	if time.Since(d.classes.at) > classesKept {
-		d.classes = classCache{time.Now(), map[string]*engine.Classes{}}
+func (p *Ports) Classes(names []string) (map[string]*engine.Classes, error) {
+	if time.Since(p.classes.at) > classesKept {
+		p.classes = classCache{time.Now(), map[string]*engine.Classes{}}
 	}
-	all, known := make(map[string]*engine.Classes, len(ports)), qosMaps{}
-	for _, name := range ports {
-		id := d.ports[name]
+	all, known := make(map[string]*engine.Classes, len(names)), qosMaps{}
+	for _, name := range names {
+		id := p.byName[name]
 		if id == sai.Null {
 			continue
 		}
-		if d.classes.ports[name] == nil {
-			c, err := d.readClasses(id, known)
+		if p.classes.ports[name] == nil {
+			c, err := p.readClasses(id, known)
 			if err != nil {
 				return all, fmt.Errorf("port %s: %w", name, err)
 			}
-			d.classes.ports[name] = c
+			p.classes.ports[name] = c
 		}
-		all[name] = d.classes.ports[name]
+		all[name] = p.classes.ports[name]
 	}
 	return all, nil
 }
 
 // readClasses reads the maps of a port. Without a map of its own it has the switch's; without that all
 // packets have class 0, and a class goes to the queue of its number.
-func (d *Driver) readClasses(port sai.ObjectID, known qosMaps) (*engine.Classes, error) {
+func (p *Ports) readClasses(port sai.ObjectID, known qosMaps) (*engine.Classes, error) {
 	c := &engine.Classes{}
 	for class := range c.Queue {
 		c.Queue[class] = uint8(class)
 	}
-	if d.kernel {
+	if p.kernel {
 		for dscp := range c.Class {
 			c.Class[dscp] = uint8(dscp / classSelector)
 		}
@@ -73,9 +73,9 @@ func (d *Driver) readClasses(port sai.ObjectID, known qosMaps) (*engine.Classes,
 		{saiattr.PortDSCPToClass, saiattr.SwitchDSCPToClass, false, c.Class[:]},
 		{saiattr.PortClassToQueue, saiattr.SwitchClassToQueue, true, c.Queue[:]},
 	} {
-		id, err := d.lib.GetObject(saiattr.Port, port, m.own)
+		id, err := p.lib.GetObject(saiattr.Port, port, m.own)
 		if err == nil && id == sai.Null {
-			id, _ = d.lib.GetObject(saiattr.Switch, d.lib.Switch, m.all) // not every switch has one
+			id, _ = p.lib.GetObject(saiattr.Switch, p.lib.Switch, m.all) // not every switch has one
 		}
 		if err != nil {
 			return nil, refusal(err)
@@ -84,13 +84,13 @@ func (d *Driver) readClasses(port sai.ObjectID, known qosMaps) (*engine.Classes,
 			continue
 		}
 		if _, read := known[id]; !read {
-			if known[id], err = d.lib.QoSMap(id, m.queue); err != nil {
+			if known[id], err = p.lib.QoSMap(id, m.queue); err != nil {
 				return nil, refusal(err)
 			}
 		}
-		for _, p := range known[id] {
-			if int(p.From) < len(m.to) {
-				m.to[p.From] = p.To
+		for _, pair := range known[id] {
+			if int(pair.From) < len(m.to) {
+				m.to[pair.From] = pair.To
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func TestQueueOfAPacketIsByTheLibrarysMaps(t *testing.T) {
 		t.Fatalf("%+v: %v", a[engine.NeedThreshold], err)
 	}
 	library.Calls()
-	got, err := d.Classes([]string{"Ethernet0", "Ethernet4", "absent"})
+	got, err := d.Ports.Classes([]string{"Ethernet0", "Ethernet4", "absent"})
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%v: %v", got, err)
 	}
@@ -36,7 +36,7 @@ func TestQueueOfAPacketIsByTheLibrarysMaps(t *testing.T) {
 	if calls := strings.Join(library.Calls(), "\n"); strings.Count(calls, "get qos_map") != 2 {
 		t.Errorf("calls:\n%s", calls)
 	}
-	if _, err := d.Classes([]string{"Ethernet0"}); err != nil || len(library.Calls()) != 0 {
+	if _, err := d.Ports.Classes([]string{"Ethernet0"}); err != nil || len(library.Calls()) != 0 {
 		t.Errorf("maps are read again within a minute: %v", err)
 	}
 }

@@ -13,44 +13,6 @@ import (
 	"sluice/sai-shim/saiattr"
 )
 
-// Prove implements [engine.Prover]: it reads back the attributes that the library took.
-// An unreadable object is proven by its counter, once that has counted packets.
-func (d *Driver) Prove(r *engine.Record, existing map[string]*engine.Record) error {
-	if r.Type == engine.TypeSwitchHash {
-		return d.proveHash(r, existing)
-	}
-	if r.Type == engine.TypeHashList {
-		return d.proveList(r)
-	}
-	kind, known := kinds[r.Type]
-	id, err := sai.ParseObjectID(string(r.ID))
-	if !known || err != nil {
-		return fmt.Errorf("%s cannot be read", r.ID)
-	}
-	is := d.compare(kind, id, r, existing)
-	if is.same == 0 {
-		if counter := existing[strings.TrimPrefix(r.Attr(saiattr.ACLEntryCounter.Name), "@")]; counter != nil {
-			if packets, _, err := d.Count(counter); err == nil && packets > 0 {
-				return nil
-			}
-		}
-	}
-	return is.verdict()
-}
-
-// proveHash returns nil if the switch has Sluice's hash for a use.
-func (d *Driver) proveHash(r *engine.Record, existing map[string]*engine.Record) error {
-	use, err := hashUseOf(r.Attrs[0].Name)
-	if err != nil {
-		return err
-	}
-	want := refs{existing}.id(engine.KeyHash)
-	now, err := d.hashOf(use)
-	var is readBack
-	is.add(now == want, now == sai.Null, fmt.Errorf("%s is %s, set was %s", use.Name, now, want), err)
-	return is.verdict()
-}
-
 // readBack is the result of reading the attributes of an object back.
 type readBack struct {
 	same    int
@@ -93,14 +55,14 @@ func (b *readBack) verdict() error {
 }
 
 // compare reads the attributes of an object back.
-func (d *Driver) compare(kind saiattr.Kind, id sai.ObjectID, r *engine.Record, existing map[string]*engine.Record) (all readBack) {
+func compare(lib *sai.Library, kind saiattr.Kind, id sai.ObjectID, r *engine.Record, at refs) (all readBack) {
 	for _, attr := range r.Attrs {
 		a := saiattr.ByName(attr.Name)
 		if a == nil || a == saiattr.ACLTableSize || strings.Contains(attr.Value, engine.ValueUnknown) {
 			continue
 		}
 		what := fmt.Errorf("%s of %s, set was %s", a.Name, id, attr.Value)
-		if same, empty, known, err := d.compareOne(kind, id, a, attr.Value, refs{existing}); known || err != nil {
+		if same, empty, known, err := compareOne(lib, kind, id, a, attr.Value, at); known || err != nil {
 			all.add(same, empty, what, err)
 		}
 	}
@@ -109,32 +71,32 @@ func (d *Driver) compare(kind saiattr.Kind, id sai.ObjectID, r *engine.Record, e
 
 // compareOne reads an attribute back; empty is true for the value of a new object. known
 // is false for an attribute that is known in part only.
-func (d *Driver) compareOne(kind saiattr.Kind, id sai.ObjectID, a *saiattr.Attr, text string, at refs) (same, empty, known bool, err error) {
+func compareOne(lib *sai.Library, kind saiattr.Kind, id sai.ObjectID, a *saiattr.Attr, text string, at refs) (same, empty, known bool, err error) {
 	words := strings.Split(text, ",")
 	switch a.Form {
 	case saiattr.S32s:
-		is, err := d.lib.GetNumbers(kind, id, a)
+		is, err := lib.GetNumbers(kind, id, a)
 		lacks := slices.ContainsFunc(words, func(w string) bool {
 			n, ok := a.Parse(w)
 			return !ok || !slices.Contains(is, uint32(n))
 		})
 		return !lacks && len(is) == len(words), len(is) == 0, true, err
 	case saiattr.OIDs:
-		is, err := d.lib.GetObjects(kind, id, a)
+		is, err := lib.GetObjects(kind, id, a)
 		want := at.id(strings.TrimPrefix(words[0], "@"))
 		return slices.Contains(is, want), len(is) == 0, len(words) == 1 && want != sai.Null, err
 	case saiattr.OID, saiattr.ActionOID:
-		is, err := d.lib.GetObject(kind, id, a)
+		is, err := lib.GetObject(kind, id, a)
 		want := at.id(strings.TrimPrefix(text, "@"))
 		return is == want, is == sai.Null, want != sai.Null, err
 	case saiattr.U32, saiattr.U64:
-		is, _, err := d.lib.Read(kind, id, a)
+		is, _, err := lib.Read(kind, id, a)
 		want, ok := a.Parse(text)
 		// as the ASIC can
 		rounded := a == saiattr.PolicerRate || a == saiattr.PolicerBurst || a == saiattr.SampleRate
 		return is == want || rounded && is >= want-want/8 && is <= want+want/8, is == 0, ok && want != 0, err
 	case saiattr.Bool, saiattr.U16, saiattr.S32, saiattr.FieldU8, saiattr.FieldU16, saiattr.FieldU32, saiattr.ActionU32, saiattr.ActionS32:
-		is, on, err := d.lib.Read(kind, id, a)
+		is, on, err := lib.Read(kind, id, a)
 		want, ok := a.Parse(text)
 		same = on && (is == want || !ok) // not ok: a text of its own
 		return same, is == 0, ok && want != 0 || a.IsAction(), err

@@ -57,7 +57,7 @@ func TestSlowLibraryKeepsDepthForOneCall(t *testing.T) {
 		var g gate.Gate
 		lib.TakeTurns(g.At(t.Context(), gate.Programming))
 		d := New(lib, Options{})
-		if err := d.SetPorts([]engine.Port{{Name: "Ethernet0", Lanes: []uint32{0}}}); err != nil {
+		if err := d.Ports.Set([]engine.Port{{Name: "Ethernet0", Lanes: []uint32{0}}}); err != nil {
 			t.Fatal(err)
 		}
 		e := newTestEngine(t, d, &fakeLedger{})
@@ -66,11 +66,11 @@ func TestSlowLibraryKeepsDepthForOneCall(t *testing.T) {
 		if o := reconcile(t, e, p); o.Method(engine.NeedFlowLabel) != engine.Rewrite {
 			t.Fatalf("flow labels by %s", o.Method(engine.NeedFlowLabel))
 		}
-		queues, err := d.QueueIDs("Ethernet0")
+		queues, err := d.Ports.QueueIDs("Ethernet0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		counters := d.Counters(lib.Beside(g.At(context.Background(), gate.Statistics)))
+		counters := d.Ports.Counters(lib.Beside(g.At(context.Background(), gate.Statistics)))
 		calls.slow = true
 
 		ctx, end := context.WithCancel(t.Context())

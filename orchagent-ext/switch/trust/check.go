@@ -210,7 +210,7 @@ func (c *checker) flows(port string) error {
 	if _, err := c.Flows().WatchFlows(); err != nil {
 		return err
 	}
-	queues, err := c.QueueIDs(port)
+	queues, err := c.Ports.QueueIDs(port)
 	if err == nil && len(queues) == 0 {
 		err = errors.New(cmp.Or(c.features.NoQueues, "the port has no queues"))
 	}
@@ -233,7 +233,7 @@ func (c *checker) flows(port string) error {
 // hold holds a flow of discarded addresses for a moment.
 func (c *checker) hold(port string) error {
 	match := sai.HoldMatch{Kind: sai.HoldPair, Src: engine.ProbeFlow.Src, Dst: engine.ProbeFlow.Dst}
-	set := c.Flows().SetHold(c.PortID(port), match, time.Second, 0)
-	_, get := c.Flows().GetHold(c.PortID(port), match)
-	return cmp.Or(set, get, c.Flows().SetHold(c.PortID(port), match, 0, 0))
+	set := c.Flows().SetHold(c.Ports.PortID(port), match, time.Second, 0)
+	_, get := c.Flows().GetHold(c.Ports.PortID(port), match)
+	return cmp.Or(set, get, c.Flows().SetHold(c.Ports.PortID(port), match, 0, 0))
 }

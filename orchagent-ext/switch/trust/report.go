@@ -105,10 +105,10 @@ func (r *Reporter) TryMethods(ctx context.Context, lib *sai.Library, d *saidrive
 			return err
 		}
 	}
-	if err := d.SetPorts([]engine.Port{port}); err != nil {
+	if err := d.Ports.Set([]engine.Port{port}); err != nil {
 		return err
 	}
-	if why := d.Missing(port.Name); why != "" {
+	if why := d.Ports.Missing(port.Name); why != "" {
 		return errors.New(why)
 	}
 	c, err := newChecker(d)

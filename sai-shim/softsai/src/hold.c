@@ -327,7 +327,9 @@ bool hold_forget(uint32_t number)
 {
 	bool forgotten;
 
-	pthread_mutex_lock(&lock);
+	/* The thread of holds does not wait: it has to show that it lives. */
+	if (pthread_mutex_trylock(&lock))
+		return false;
 	forgotten = forget(number, slots_now());
 	pthread_mutex_unlock(&lock);
 	return forgotten;

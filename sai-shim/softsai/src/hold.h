@@ -36,7 +36,7 @@ void hold_end_all(bool direct);
 struct softsai_hold *hold_record(uint32_t number);
 uint32_t hold_limit(void);
 
-/* Forgets a hold that is over and drained; false: it is not, any more. */
+/* Forgets a hold that is over and drained; false: it is not, any more, or another thread sets one. */
 bool hold_forget(uint32_t number);
 
 #endif

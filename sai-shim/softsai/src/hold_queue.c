@@ -34,6 +34,8 @@
 #define MISSING (100 * MS) /* after which packets missing in a hold queue are lost */
 #define TURN (5 * MS)	   /* of sending, after which threads of lower priority have theirs */
 #define PAUSE (MS / 20)
+#define DOWN (5 * MS)	     /* that a port takes nothing after it was seen down: as it comes up, it loses packets */
+#define BEAT (25 * MS)	     /* at least so often the thread shows that it lives */
 #define ORDERLY (2000 * MS)  /* that hold_queues_close sends in order; then new packets may pass waiting ones */
 #define PATIENCE (8000 * MS) /* of hold_queues_close in all */
 
@@ -48,6 +50,7 @@ static struct place {
 	uint64_t next;	  /* when the rate lets the next one pass */
 	uint64_t over;	  /* since when it is empty; 0: it is in force */
 	uint64_t missing; /* since when counted packets are missing */
+	uint64_t stale;	  /* packets up to this one waited while the thread was frozen */
 	int line;	  /* of the port that its packets leave by; -1: none was seen */
 } places[SOFTSAI_HOLDS];
 
@@ -59,13 +62,34 @@ static struct ended {
 } ended[SOFTSAI_LINES];
 
 static struct pace paces[SOFTSAI_LINES];
+static uint64_t down[SOFTSAI_LINES]; /* until when a port takes nothing */
 
 static struct tap tap = { .sender = -1, .guard = -1 };
 static pthread_t thread;
 static int wake = -1;
 static atomic_bool ending;
 static bool running;
-static bool lost; /* packets got lost in a hold queue: slots have octets there that never leave */
+static bool lost;      /* packets got lost in a hold queue: slots have octets there that never leave */
+static uint64_t *beat; /* read by the programs; written by this thread alone */
+
+/*
+ * Shows the programs that the thread lives. After it was frozen, new packets have passed those
+ * that wait: they are not to be sent any more.
+ */
+static uint64_t alive(void)
+{
+	uint64_t now = slots_now(), before = __atomic_exchange_n(beat, now, __ATOMIC_SEQ_CST);
+
+	if (slots_now() - before <= SOFTSAI_HOLD_FROZEN)
+		return now;
+	for (uint32_t i = 0; i < hold_limit(); i++) {
+		const struct softsai_hold *h = hold_record(i);
+
+		if (h)
+			places[i].stale = LOAD(h->packets_in);
+	}
+	return now;
+}
 
 /* A hold that ended without a resume of its neighbor. */
 static bool is_ended(const struct softsai_hold *h, uint64_t now)
@@ -75,20 +99,37 @@ static bool is_ended(const struct softsai_hold *h, uint64_t now)
 	return until && until <= now;
 }
 
-/* A frame leaves its hold queue, sent or dropped. */
+/* A frame is in its hold queue no longer. */
+static void count_out(struct place *p, struct softsai_hold *h)
+{
+	uint32_t octets = p->length - sizeof(struct softsai_hold_head);
+
+	STORE(h->octets_out, h->octets_out + octets);
+	STORE(h->packets_out, h->packets_out + 1);
+	STORE(slots_counts()->hold_queue_out, slots_counts()->hold_queue_out + 1);
+	p->length = 0;
+}
+
+/* A frame leaves by its port. */
 static void leave(struct place *p, struct softsai_hold *h, uint64_t now)
 {
-	const struct softsai_hold_head *head = (const void *)p->frame;
-	uint32_t octets = p->length - sizeof(*head);
+	uint32_t octets = p->length - sizeof(struct softsai_hold_head);
 
 	if (p->line >= 0 && is_ended(h, now))
 		pace_take(&paces[p->line], now, ended[p->line].waiting, octets);
 	else if (p->line >= 0)
 		pace_measure(&paces[p->line], now, octets);
-	STORE(h->octets_out, h->octets_out + octets);
-	STORE(h->packets_out, h->packets_out + 1);
-	STORE(slots_counts()->hold_queue_out, slots_counts()->hold_queue_out + 1);
-	p->length = 0;
+	count_out(p, h);
+}
+
+static void drop(struct place *p, struct softsai_hold *h, __u64 *count)
+{
+	const struct softsai_hold_head *head = (const void *)p->frame;
+
+	slots_leave_hold(head->slot, p->length - sizeof(*head));
+	__atomic_fetch_add(&h->dropped, 1, __ATOMIC_ACQ_REL);
+	__atomic_fetch_add(count, 1, __ATOMIC_ACQ_REL);
+	count_out(p, h);
 }
 
 /* Takes the next frame out of the TAP; a frame that the egress program did not send is skipped. */
@@ -176,7 +217,11 @@ static bool crowded(const struct place *p)
 	return backlog && backlog + p->length > line->limit;
 }
 
-static int send_frame(const struct place *p)
+/*
+ * Sends a frame by its port. While that goes down, or comes up, and without a carrier, the kernel
+ * drops packets and reports none of it: the port's state afterward is what counts.
+ */
+static int send_frame(const struct place *p, uint64_t now)
 {
 	const struct softsai_hold_head *head = (const void *)p->frame;
 	uint32_t mark = SOFTSAI_RELEASED | (uint32_t)head->stage << SOFTSAI_RELEASED_STAGE_SHIFT | head->queue,
@@ -184,7 +229,14 @@ static int send_frame(const struct place *p)
 	int err;
 
 	slots_leave_hold(head->slot, octets);
+	if (p->line >= 0 && now < down[p->line])
+		return -ENETDOWN;
 	err = tap_send(&tap, head->ifindex, head + 1, octets, mark);
+	if (!err && !tap_port_runs(&tap, head->ifindex)) {
+		err = -ENETDOWN;
+		if (p->line >= 0)
+			down[p->line] = now + DOWN;
+	}
 	if (err == -EAGAIN || err == -ENOBUFS)
 		slots_enter_hold(head->slot, octets);
 	return err;
@@ -222,7 +274,7 @@ static uint64_t idle(struct place *p, uint32_t number, uint64_t now, uint64_t un
 	if (now < p->over + LINGER)
 		return p->over + LINGER;
 	if (!hold_forget(number))
-		return now;
+		return now + RETRY;
 	free(p->frame);
 	*p = (struct place){ .line = -1 };
 	return UINT64_MAX;
@@ -240,7 +292,9 @@ static uint64_t serve(uint32_t number, struct softsai_hold *h, uint64_t now, boo
 		p->next = 0;
 	p->rate = rate;
 	for (int i = 0; i < BATCH; i++) {
-		if (active && !rate) {
+		bool stale = h->packets_out < p->stale;
+
+		if (active && !rate && !stale) {
 			p->over = 0;
 			return until;
 		}
@@ -249,12 +303,16 @@ static uint64_t serve(uint32_t number, struct softsai_hold *h, uint64_t now, boo
 			return idle(p, number, now, until);
 		}
 		p->over = 0;
-		if (active && rate != HOLD_COUNT && p->next > now)
+		if (active && rate != HOLD_COUNT && p->next > now && !stale)
 			return p->next < until ? p->next : until;
 		err = p->length ? 0 : fetch(p, number);
 		if (err)
 			return await(p, h, now);
 		p->missing = 0;
+		if (stale) {
+			drop(p, h, &slots_counts()->hold_queue_stale);
+			continue;
+		}
 		if (crowded(p))
 			return now + RETRY;
 		if (until && !active) {
@@ -263,7 +321,10 @@ static uint64_t serve(uint32_t number, struct softsai_hold *h, uint64_t now, boo
 			if (at > now)
 				return at;
 		}
-		err = send_frame(p);
+		now = alive();
+		if (h->packets_out < p->stale)
+			continue;
+		err = send_frame(p, now);
 		if (err == -EAGAIN || err == -ENOBUFS)
 			return now + RETRY;
 		if (err) { /* the port is down, or gone */
@@ -284,7 +345,7 @@ static uint64_t serve(uint32_t number, struct softsai_hold *h, uint64_t now, boo
 
 static uint64_t serve_all(struct pollfd *fds, nfds_t *n)
 {
-	uint64_t now = slots_now(), next = UINT64_MAX, at;
+	uint64_t now = alive(), next = now + BEAT, at;
 	bool waiting = false;
 
 	*n = 1;
@@ -327,7 +388,7 @@ static void *run(void *arg)
 		if (!wait)
 			wait = PAUSE;
 		time = (struct timespec){ wait / (1000 * MS), wait % (1000 * MS) };
-		if (ppoll(fds, n, next == UINT64_MAX ? NULL : &time, NULL) > 0 && fds[0].revents)
+		if (ppoll(fds, n, &time, NULL) > 0 && fds[0].revents)
 			eventfd_read(wake, &count);
 		turn = slots_now();
 	}
@@ -358,10 +419,13 @@ sai_status_t hold_queues_open(uint32_t holds, int realtime)
 	for (size_t i = 0; i < SOFTSAI_HOLDS; i++)
 		places[i].line = -1;
 	memset(paces, 0, sizeof(paces));
+	memset(down, 0, sizeof(down));
 	memset(ended, 0, sizeof(ended));
 	lost = false;
 	atomic_store(&ending, false);
 	programs->bss->softsai_hold_cookie = tap.cookie;
+	programs->bss->softsai_hold_beat = slots_now();
+	beat = (uint64_t *)&programs->bss->softsai_hold_beat;
 	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (wake < 0 || hold_open(holds, wake) || thread_start(&thread, run, NULL, below(realtime), "holds"))
 		goto fail;

@@ -77,7 +77,8 @@ static sai_status_t get_flow_stats(sai_object_id_t switch_id, sai_sluice_flow_st
 					    .unmonitored = c->unmonitored,
 					    .held_packets = c->hold_queue_in,
 					    .hold_queue_full = c->hold_queue_full,
-					    .hold_queue_lost = c->hold_queue_lost };
+					    .hold_queue_lost = c->hold_queue_lost,
+					    .hold_queue_stale = c->hold_queue_stale };
 	return SAI_STATUS_SUCCESS;
 }
 

@@ -184,3 +184,12 @@ int tap_send(const struct tap *t, uint32_t ifindex, const void *frame, uint32_t 
 	memcpy(CMSG_DATA(&control.head), &mark, sizeof(mark));
 	return sendmsg(t->sender, &msg, 0) < 0 ? -errno : 0;
 }
+
+bool tap_port_runs(const struct tap *t, uint32_t ifindex)
+{
+	struct ifreq request = { .ifr_ifindex = ifindex };
+
+	if (ioctl(t->sender, SIOCGIFNAME, &request) || ioctl(t->sender, SIOCGIFFLAGS, &request))
+		return false;
+	return request.ifr_flags & IFF_RUNNING;
+}

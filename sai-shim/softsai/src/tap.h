@@ -3,6 +3,7 @@
 #ifndef SOFTSAI_TAP_H
 #define SOFTSAI_TAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The name of the TAP, followed by a number: it is never a port. */
@@ -41,5 +42,8 @@ int tap_read(const struct tap *t, uint32_t queue, void *frame, uint32_t room);
  * queue is full; otherwise the netdev does not take it.
  */
 int tap_send(const struct tap *t, uint32_t ifindex, const void *frame, uint32_t length, uint32_t mark);
+
+/* Whether a netdev is there, up, and has a carrier. */
+bool tap_port_runs(const struct tap *t, uint32_t ifindex);
 
 #endif

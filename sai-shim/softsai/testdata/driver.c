@@ -782,9 +782,10 @@ static void flow_stats(void)
 	sai_sluice_flow_stats_t s = {};
 	sai_status_t status = sluice()->get_flow_stats(the_switch, &s);
 
-	printf("%d %llu %llu %llu %llu %llu %llu\n", status, (unsigned long long)s.events,
+	printf("%d %llu %llu %llu %llu %llu %llu %llu\n", status, (unsigned long long)s.events,
 	       (unsigned long long)s.events_lost, (unsigned long long)s.unmonitored, (unsigned long long)s.held_packets,
-	       (unsigned long long)s.hold_queue_full, (unsigned long long)s.hold_queue_lost);
+	       (unsigned long long)s.hold_queue_full, (unsigned long long)s.hold_queue_lost,
+	       (unsigned long long)s.hold_queue_stale);
 }
 
 /* Calls of the extension's API; false: none of them. */

@@ -10,6 +10,7 @@ require (
 
 require (
 	github.com/go-logr/logr v1.4.2 // indirect
+	github.com/netsampler/goflow2/v2 v2.2.6 // indirect
 	github.com/pion/dtls/v2 v2.2.12 // indirect
 	github.com/pion/dtls/v3 v3.1.15 // indirect
 	github.com/pion/logging v0.2.4 // indirect

@@ -73,6 +73,16 @@ static __always_inline bool from_hold_queue(struct __sk_buff *skb, struct leaver
 	return true;
 }
 
+/* A packet that left a hold queue as the thread was frozen: others have passed it. */
+static __always_inline int drop_stale(void)
+{
+	struct softsai_counts *c = counts();
+
+	if (c)
+		__sync_fetch_and_add(&c->hold_queue_stale, 1);
+	return TC_ACT_SHOT;
+}
+
 /* Raises the mark that a flow has passed with these octets, with the head of the packet. */
 static __always_inline void raise_mark(struct __sk_buff *skb, const struct leaver *l, struct softsai_slot *s,
 				       const struct softsai_line *line, __u64 octets)
@@ -158,7 +168,7 @@ __noinline int softsai_meet_holds(struct __sk_buff *skb, struct leaver *l, const
 	head.ifindex = line->ifindex;
 	stages = line->stages;
 	tap = bpf_map_lookup_elem(&soft_hold_taps, &place);
-	if (!tap || !bpf_map_lookup_elem(&soft_hold_taps, &guard))
+	if (!tap || !bpf_map_lookup_elem(&soft_hold_taps, &guard) || frozen())
 		return TC_ACT_UNSPEC;
 	for (__u32 stage = 0; stage < SOFTSAI_STAGES; stage++) {
 		struct softsai_match m = { .ifindex = stage & 1 ? 0 : line->ifindex };
@@ -209,6 +219,8 @@ int softsai_egress(struct __sk_buff *skb)
 		if (l.queue >= SOFTSAI_QUEUES)
 			l.queue = by_dscp(skb);
 		l.arrival = mark >> SOFTSAI_ARRIVAL_SHIFT & SOFTSAI_ARRIVAL_MASK;
+	} else if (frozen()) {
+		return drop_stale();
 	}
 	skb->priority = SOFTSAI_CLASS(l.queue);
 	line = line_of(skb->ifindex, &number);

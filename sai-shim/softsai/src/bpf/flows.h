@@ -19,6 +19,7 @@
 #define SOFTSAI_HOLD_GUARD 1			      /* one that is there as long as the process lives */
 #define SOFTSAI_HOLD_RING 4096			      /* packets that a queue of the TAP holds */
 #define SOFTSAI_HOLD_PACKETS (SOFTSAI_HOLD_RING - 64) /* that wait in a hold: two CPUs may add one at once */
+#define SOFTSAI_HOLD_FROZEN 100000000 /* ns after which the thread of holds counts as frozen: nothing new waits */
 #define SOFTSAI_EVENT_HEAD 498 /* octets of a packet in an event: with the Ethernet header the headroom of headers */
 #define SOFTSAI_REPEAT 2000000 /* ns after which the event of a flow above its high mark is raised again */
 
@@ -149,12 +150,12 @@ _Static_assert(sizeof(struct softsai_hold) == 128, "holds do not share cache lin
 /* Counters that the next process reads. */
 struct softsai_counts {
 	__u64 events, events_lost;
-	__u64 unmonitored;     /* packets without a slot */
-	__u64 hold_queue_in;   /* packets */
-	__u64 hold_queue_out;  /* packets; written by the thread of holds */
-	__u64 hold_queue_full; /* packets */
-	__u64 hold_queue_lost; /* packets; written by the library */
-	__u64 zero;
+	__u64 unmonitored;	/* packets without a slot */
+	__u64 hold_queue_in;	/* packets */
+	__u64 hold_queue_out;	/* packets; written by the thread of holds */
+	__u64 hold_queue_full;	/* packets */
+	__u64 hold_queue_lost;	/* packets; written by the library */
+	__u64 hold_queue_stale; /* packets that waited while the thread of holds was frozen */
 };
 
 #endif

@@ -47,6 +47,7 @@ const volatile __u64 softsai_hold_packets; /* as many as fit into the TAP's ring
 
 __u32 softsai_stream_seed; /* of SAI_SWITCH_ATTR_STREAM_SEED, network order */
 __u64 softsai_hold_cookie; /* of the socket that the thread of holds sends by */
+__u64 softsai_hold_beat;   /* when the thread of holds was last seen alive, in ns of CLOCK_MONOTONIC */
 
 /* A packet as flows and holds see it. */
 struct flow {
@@ -118,6 +119,18 @@ static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 que
 	if (kind == MATCH_TUPLE)
 		return f->carries != 0;
 	return f->ipv6 != 2;
+}
+
+/*
+ * Whether the thread of holds is frozen: holds would not end. New packets pass then, and those
+ * that wait are dropped when it goes on. It writes the beat before it looks at the clock; here
+ * both are in the other order, so one of the two sees that the other was late.
+ */
+static __always_inline bool frozen(void)
+{
+	__s64 now = bpf_ktime_get_ns();
+
+	return now - *(volatile __s64 *)&softsai_hold_beat > SOFTSAI_HOLD_FROZEN;
 }
 
 enum { HOLD_NOT, HOLD_COUNTS, HOLD_WAITS, HOLD_FULL };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package kernel
+package clock
+
+import "slices"
 
 // Timed is an element of a [Heap].
 type Timed interface {
@@ -8,8 +10,24 @@ type Timed interface {
 	Place() *int // in the heap, plus 1; 0: outside of it
 }
 
-// Heap is a heap of elements by their time, the first on top. The zero value is empty.
+// Heap is a heap of elements by their time, the first on top. An element is in one heap at most.
+// The zero value is empty. Put and Remove allocate nothing below the elements of Grow.
 type Heap[T Timed] struct{ items []T }
+
+// Grow takes the memory of n elements.
+func (h *Heap[T]) Grow(n int) { h.items = slices.Grow(h.items, n) }
+
+// Len is the number of elements.
+func (h *Heap[T]) Len() int { return len(h.items) }
+
+// All yields the elements in any order. The heap must stay as it is meanwhile.
+func (h *Heap[T]) All(yield func(T) bool) {
+	for _, v := range h.items {
+		if !yield(v) {
+			return
+		}
+	}
+}
 
 // First returns the element that is due first; ok is false for an empty heap.
 func (h *Heap[T]) First() (first T, ok bool) {
