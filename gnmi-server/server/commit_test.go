@@ -153,8 +153,8 @@ func TestRecordUndo(t *testing.T) {
 	}
 }
 
-// TestUnreadableRecordIsSetAside: a record that is damaged, empty or another program's is no
-// reason to serve nobody.
+// TestUnreadableRecordIsSetAside: a record that is damaged, empty or another program's keeps
+// nothing from being served.
 func TestUnreadableRecordIsSetAside(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "half a file": `{"id":"a","rows":[`, "no JSON": "\x00", "foreign": `{"name":"x"}`, "list": "[]"} {
 		file := filepath.Join(t.TempDir(), "commit.json")

@@ -21,6 +21,7 @@ import (
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/host/machine"
+	"sluice/orchagent-ext/host/portlock"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/gate"
 	"sluice/orchagent-ext/switch/saidriver"
@@ -47,8 +48,8 @@ type opener struct {
 	databases *sonicdb.Databases
 	log       *slog.Logger
 	guard     *trust.Guard
-	gate      *gate.Gate // of all libraries, of which one is open at a time
-	locks     *portLocks // of the ports of the software switch
+	gate      *gate.Gate      // of all libraries, of which one is open at a time
+	locks     *portlock.Locks // of the ports of the software switch
 }
 
 // open opens the switch by a driver. It is an error without ports: SONiC has yet to load
@@ -72,7 +73,7 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 		if ports, opened = present(ports); len(ports) == 0 {
 			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch is opened when there is one")
 		}
-		if err := o.locks.take(names(ports)); err != nil {
+		if err := o.locks.Take(names(ports)); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +88,7 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 	if soft {
 		hardware.locks = o.locks
 		hardware.reload = func(ports []engine.Port) error {
-			if err := o.locks.take(names(ports)); err != nil {
+			if err := o.locks.Take(names(ports)); err != nil {
 				return err
 			}
 			return lib.ReloadPorts(profilePorts, portList(ports))
@@ -195,7 +196,7 @@ type switched struct {
 	// gives the software switch, whose ports are netdevs, others; nil: it is another
 	reload func([]engine.Port) error
 	opened string // the ports that it has
-	locks  *portLocks
+	locks  *portlock.Locks
 	ports  []engine.Port
 
 	warm bool // the next process is to go on where this one ends

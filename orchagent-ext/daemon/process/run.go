@@ -20,6 +20,7 @@ import (
 	"sluice/orchagent-ext/db/telemetry/metrics"
 	"sluice/orchagent-ext/host/files"
 	"sluice/orchagent-ext/host/logging"
+	"sluice/orchagent-ext/host/portlock"
 	"sluice/orchagent-ext/host/sandbox"
 	"sluice/orchagent-ext/switch/gate"
 )
@@ -162,7 +163,7 @@ func Run(ctx context.Context, o *Options, stdout, stderr io.Writer) error {
 	go guard.EnforceEnd(ctx)
 	c := loop.Config{
 		Databases: databases, Version: o.Version, Log: log, Now: time.Now, StateFile: o.rowsFile(),
-		Open:          (&opener{ctx, o, databases, log, guard, new(gate.Gate), newPortLocks(db.Address, log)}).open,
+		Open:          (&opener{ctx, o, databases, log, guard, new(gate.Gate), portlock.New(db.Address, log)}).open,
 		Files:         files.Reader{Folders: slices.Concat(files.Default, o.Folders), Reserved: o.Reserved},
 		EtcdPlaintext: o.Plaintext,
 	}

@@ -63,7 +63,7 @@ func (s *switched) Close() error {
 	}
 	err := s.Driver.Close()
 	if s.locks != nil {
-		s.locks.release()
+		s.locks.Release()
 	}
 	return err
 }

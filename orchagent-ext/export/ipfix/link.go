@@ -87,7 +87,7 @@ func (l *link) loop(ctx context.Context) error {
 		}
 		if now := time.Now(); l.due(now) {
 			if l.to.Transport == DTLS && !now.Before(l.refresh) {
-				return cmp.Or(l.lastMessage(), errRenew) // records wait in the queue
+				return cmp.Or(l.options(false), errRenew) // the last message, see end; records wait in the queue
 			}
 			again := !l.to.Transport.stream() // what may not have arrived
 			if again {
@@ -259,7 +259,9 @@ func (l *link) end() error {
 		return nil
 	}
 	if l.to.Transport == DTLS {
-		if err := l.lastMessage(); err != nil {
+		// Libraries hand out either the last datagram or the close where a collector finds both,
+		// however late it reads (pion/dtls does): no record is in that datagram.
+		if err := l.options(false); err != nil {
 			return err
 		}
 		return l.ended()
@@ -273,11 +275,6 @@ func (l *link) end() error {
 	}
 	return l.ended()
 }
-
-// lastMessage sends the message after which a DTLS session closes: statistics. Libraries
-// hand out either the last datagram or the close where a collector finds both, however
-// late it reads (pion/dtls does); no record is in that datagram.
-func (l *link) lastMessage() error { return l.options(false) }
 
 // ended waits as long as a message lingers, and returns why the other side closed the
 // connection within it.

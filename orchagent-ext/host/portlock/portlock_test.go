@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package process
+package portlock
 
 import (
 	"bytes"
@@ -20,29 +20,29 @@ func TestPortsHaveOneProcess(t *testing.T) {
 		t.Skip("locks count of processes that may program ports: run as root")
 	}
 	port := func(n int) string { return fmt.Sprintf("test%d-%d", os.Getpid(), n) }
-	first := newPortLocks("/run/first.sock", slog.New(slog.DiscardHandler))
-	other := newPortLocks("/run/other.sock", slog.New(slog.DiscardHandler))
-	t.Cleanup(first.release)
-	t.Cleanup(other.release)
-	if err := first.take([]string{port(0), port(1)}); err != nil {
+	first := New("/run/first.sock", slog.New(slog.DiscardHandler))
+	other := New("/run/other.sock", slog.New(slog.DiscardHandler))
+	t.Cleanup(first.Release)
+	t.Cleanup(other.Release)
+	if err := first.Take([]string{port(0), port(1)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.take([]string{port(0), port(1), port(2)}); err != nil { // the own ones stay
+	if err := first.Take([]string{port(0), port(1), port(2)}); err != nil { // the own ones stay
 		t.Fatal(err)
 	}
-	err := other.take([]string{port(3), port(1)})
+	err := other.Take([]string{port(3), port(1)})
 	want := fmt.Sprintf("port %s of this network namespace is programmed by another sluiced, PID %d of user 0, with the databases at /run/first.sock: end it first", port(1), os.Getpid())
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if err := first.take([]string{port(0), port(3)}); err != nil {
+	if err := first.Take([]string{port(0), port(3)}); err != nil {
 		t.Errorf("a lock of a process that got none: %v", err)
 	}
-	if err := other.take([]string{port(1), port(2)}); err != nil {
+	if err := other.Take([]string{port(1), port(2)}); err != nil {
 		t.Errorf("ports that the first gave up: %v", err)
 	}
-	first.release()
-	if err := other.take([]string{port(0), port(1), port(2), port(3)}); err != nil {
+	first.Release()
+	if err := other.Take([]string{port(0), port(1), port(2), port(3)}); err != nil {
 		t.Errorf("the first has ended: %v", err)
 	}
 }
@@ -52,7 +52,7 @@ const asSquatter = "SLUICE_TEST_SQUATTER"
 
 func TestMain(m *testing.M) {
 	if port := os.Getenv(asSquatter); port != "" {
-		l, err := net.Listen("unix", portLock+port)
+		l, err := net.Listen("unix", prefix+port)
 		if err != nil {
 			panic(err)
 		}
@@ -87,9 +87,9 @@ func TestProcessWithoutRightsHasNoPort(t *testing.T) {
 		t.Fatalf("the other process: %v", err)
 	}
 	var said bytes.Buffer
-	l := newPortLocks("/run/x.sock", slog.New(slog.NewTextHandler(&said, nil)))
-	t.Cleanup(l.release)
-	if err := l.take([]string{port}); err != nil || !strings.Contains(said.String(), "it is ignored") || !strings.Contains(said.String(), fmt.Sprintf("PID %d ", c.Process.Pid)) {
+	l := New("/run/x.sock", slog.New(slog.NewTextHandler(&said, nil)))
+	t.Cleanup(l.Release)
+	if err := l.Take([]string{port}); err != nil || !strings.Contains(said.String(), "it is ignored") || !strings.Contains(said.String(), fmt.Sprintf("PID %d ", c.Process.Pid)) {
 		t.Errorf("%v, log %q", err, said.String())
 	}
 }

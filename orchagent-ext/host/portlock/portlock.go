@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package process
+package portlock
 
 import (
 	"errors"
@@ -20,31 +20,29 @@ import (
 	"sluice/yang/text"
 )
 
-// portLock begins the names of abstract sockets that lock ports. The kernel has such a name once
-// in each network namespace, whatever files its processes see, as in a container, and frees it
-// with the process.
-const portLock = "@sluice/port/"
+// prefix begins the names of the abstract sockets.
+const prefix = "@sluice/port/"
 
 // answerTime bounds the answer of a process that has a port. One that is stopped gives none.
 const answerTime = time.Second
 
-// portLocks are the locks of the ports that the software switch programs: two processes would
-// take them from each other, however different their databases are. They are for one
-// goroutine.
-type portLocks struct {
+// Locks are the locks of ports that a process programs: two processes would take them from each
+// other, however different their databases are. [New] makes them. They are for one goroutine.
+type Locks struct {
 	holder string // of these locks, for others
 	log    *slog.Logger
 	held   map[string]net.Listener // by port
 }
 
-// newPortLocks returns locks of no port, for a process that uses databases at an address.
-func newPortLocks(address string, log *slog.Logger) *portLocks {
-	return &portLocks{holder: "with the databases at " + address, log: log, held: map[string]net.Listener{}}
+// New returns locks of no port, for a process that uses databases at an address, a path or
+// HOST:PORT. log must not be nil.
+func New(address string, log *slog.Logger) *Locks {
+	return &Locks{holder: "with the databases at " + address, log: log, held: map[string]net.Listener{}}
 }
 
-// take locks exactly these ports. The error names the process that has one; then the ports are
-// those before.
-func (l *portLocks) take(ports []string) error {
+// Take locks exactly these ports, by their names. The error names the process that has one; then
+// the ports are those before.
+func (l *Locks) Take(ports []string) error {
 	fresh := map[string]net.Listener{}
 	for _, port := range ports {
 		if l.held[port] != nil {
@@ -71,13 +69,13 @@ func (l *portLocks) take(ports []string) error {
 	return nil
 }
 
-// release gives up all ports.
-func (l *portLocks) release() { _ = l.take(nil) }
+// Release gives up all ports.
+func (l *Locks) Release() { _ = l.Take(nil) }
 
 // lock locks a port. Where a process has it that cannot program ports the lock is one in name
 // only.
-func (l *portLocks) lock(port string) (net.Listener, error) {
-	lock, err := net.Listen("unix", portLock+port)
+func (l *Locks) lock(port string) (net.Listener, error) {
+	lock, err := net.Listen("unix", prefix+port)
 	switch {
 	case err == nil:
 		go l.answer(lock)
@@ -97,7 +95,7 @@ func (l *portLocks) lock(port string) (net.Listener, error) {
 }
 
 // answer names this process to others, until the lock is given up.
-func (l *portLocks) answer(lock net.Listener) {
+func (l *Locks) answer(lock net.Listener) {
 	for {
 		c, err := lock.Accept()
 		if err != nil {
@@ -112,7 +110,7 @@ func (l *portLocks) answer(lock net.Listener) {
 // holder returns the process that has a port: its id, 0 for one that this PID namespace does not
 // show, and a text for the operator.
 func holder(port string) (pid int32, who string, err error) {
-	c, err := net.DialTimeout("unix", portLock+port, answerTime)
+	c, err := net.DialTimeout("unix", prefix+port, answerTime)
 	if err != nil {
 		return 0, "", err
 	}
