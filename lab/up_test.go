@@ -92,9 +92,9 @@ func TestFirstHourLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shares := regexp.MustCompile(`path share: worst ÷ mean ([0-9.]+)`).FindAllStringSubmatch(out, -1)
+	shares := regexp.MustCompile(`path share: max ÷ mean ([0-9.]+)`).FindAllStringSubmatch(out, -1)
 	if len(shares) != 2 || shares[0][1] != "2.00" || shares[1][1] > "1.30" {
-		t.Errorf("worst ÷ mean before and after: %v", shares)
+		t.Errorf("max ÷ mean before and after: %v", shares)
 	}
 	for text, times := range map[string]int{"missing      0\n": 2, "wrong ICRC   0\n": 2, "\nleaf1  ": 2, "+ SLUICE_FLOW_LABEL|global": 2, "no change by sluice config is known": 1} {
 		if got := strings.Count(out, text); got < times {

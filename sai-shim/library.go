@@ -126,6 +126,7 @@ func Open(path string, profile map[string]string, w Watcher) (*Library, error) {
 	}
 	file := C.CString(path)
 	defer C.free(unsafe.Pointer(file))
+	keepArenasSmall()
 	l.enter("initialize", "api", Null)
 	message := C.shim_open(file, &list[0], &list[len(keys)], C.int(len(keys)), &l.shim)
 	if message != nil {
@@ -135,12 +136,12 @@ func Open(path string, profile map[string]string, w Watcher) (*Library, error) {
 	}
 	l.leave(0)
 	if v := l.Version(); v != 0 && v < minVersion {
-		C.shim_close(l.shim)
+		closeShim(l.shim)
 		return nil, fmt.Errorf("%s speaks SAI %d.%d; 1.12 is the least that is needed", path, v/10000, v/100%100)
 	}
 	fd, err := unix.FcntlInt(uintptr(C.shim_packets_fd(l.shim)), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		C.shim_close(l.shim)
+		closeShim(l.shim)
 		return nil, os.NewSyscallError("fcntl", err)
 	}
 	l.event = os.NewFile(uintptr(fd), "packet event")
@@ -161,7 +162,7 @@ func (l *Library) Close() error {
 	defer l.end()
 	err := l.event.Close()
 	l.enter("uninitialize", "api", Null)
-	C.shim_close(l.shim)
+	closeShim(l.shim)
 	l.leave(0)
 	l.shim = nil
 	return err
@@ -271,17 +272,17 @@ type Packet struct {
 	At     int64    // ns since 1970, of its arrival; 0: the library does not say
 }
 
-// Packets waits for packets, at most for patience, fills in up to len(out), and returns
+// Packets waits for packets, at most for timeout, fills in up to len(out), and returns
 // how many: 0 after a timeout. The data is valid until the next call. It returns the
 // context's error when that ends first.
-func (l *Library) Packets(ctx context.Context, out []Packet, patience time.Duration) (int, error) {
+func (l *Library) Packets(ctx context.Context, out []Packet, timeout time.Duration) (int, error) {
 	if len(out) == 0 {
 		return 0, nil
 	}
 	if len(l.packets) < len(out) {
 		l.packets = make([]C.struct_shim_packet, len(out))
 	}
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(timeout); ; {
 		if n := l.take(out); n > 0 {
 			return n, nil
 		}

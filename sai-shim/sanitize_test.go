@@ -31,6 +31,9 @@ func build(t *testing.T, sanitizer string, args ...string) {
 	}
 }
 
+// shim returns arguments of gcc with the files of the shim.
+func shim(args ...string) []string { return append(args, "shim.c", "arrival.c", "profile.c") }
+
 // skipUnsanitized skips the test where an error says that there is no gcc, or no
 // runtime of the sanitizer.
 func skipUnsanitized(t *testing.T, said string, err error) {
@@ -65,7 +68,7 @@ func TestRingKeepsThePacketsOfEachThreadInOrder(t *testing.T) {
 			dir := t.TempDir()
 			library, program := filepath.Join(dir, "libpackets.so"), filepath.Join(dir, "ring")
 			build(t, sanitizer, "-shared", "-fPIC", "-o", library, "testdata/packets.c")
-			build(t, sanitizer, "-o", program, "testdata/ring.c", "shim.c")
+			build(t, sanitizer, shim("-o", program, "testdata/ring.c")...)
 			for _, threads := range []string{"1", "3"} {
 				run(t, program, library, threads, "20000")
 			}
@@ -80,8 +83,21 @@ func TestCloseWhilePacketsCome(t *testing.T) {
 			dir := t.TempDir()
 			library, program := filepath.Join(dir, "libpackets.so"), filepath.Join(dir, "close")
 			build(t, sanitizer, "-DSTRAY", "-shared", "-fPIC", "-o", library, "testdata/packets.c")
-			build(t, sanitizer, "-o", program, "testdata/close.c", "shim.c")
+			build(t, sanitizer, shim("-o", program, "testdata/close.c")...)
 			run(t, program, library, "3", "2000")
+		})
+	}
+}
+
+// A library's threads may read the profile while it is changed, and keep a value that was.
+func TestProfileChangesWhileTheLibraryReadsIt(t *testing.T) {
+	for _, sanitizer := range []string{"thread", "address,undefined"} {
+		t.Run(sanitizer, func(t *testing.T) {
+			dir := t.TempDir()
+			library, program := filepath.Join(dir, "libreader.so"), filepath.Join(dir, "change")
+			build(t, sanitizer, "-shared", "-fPIC", "-o", library, "testdata/reader.c")
+			build(t, sanitizer, shim("-o", program, "testdata/change.c")...)
+			run(t, program, library)
 		})
 	}
 }
@@ -92,7 +108,7 @@ func TestShimIsCleanUnderSanitizers(t *testing.T) {
 		t.Run(sanitizer, func(t *testing.T) {
 			dir := t.TempDir()
 			program := filepath.Join(dir, "shim")
-			build(t, sanitizer, "-o", program, "testdata/shim.c", "shim.c")
+			build(t, sanitizer, shim("-o", program, "testdata/shim.c")...)
 			library, err := saitest.Build(dir, sanitize(sanitizer)...)
 			if err != nil {
 				skipUnsanitized(t, err.Error(), err)

@@ -2,8 +2,10 @@
 #define _GNU_SOURCE
 #include "shim.h"
 
+#include "arrival.h"
+#include "profile.h"
+
 #include <dlfcn.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -52,6 +54,7 @@ struct shim {
 	void *handle;
 	void *api[APIS];		/* method tables; NULL: not implemented */
 	const sai_sluice_api_t *sluice; /* NULL: the library does not have the extension's API */
+	const sai_sluice_api_t *audits; /* the same; NULL: it does not audit */
 	uint32_t extension;		/* version */
 	sai_status_t (*query)(sai_api_t, void **);
 	sai_status_t (*uninitialize)(void);
@@ -68,11 +71,7 @@ struct shim {
 	_Alignas(8) uint8_t lists[LIST_ROOM];
 	size_t used;
 
-	char **pairs; /* keys and values in turn */
-	int npairs;
-	/* Of profile_get_next_value. */
-	int next;
-	bool continues; /* the last call gave a pair to a caller that passes NULL each time */
+	struct profile *profile;
 
 	int event; /* eventfd */
 	atomic_uint_fast64_t lost;
@@ -106,44 +105,8 @@ static void deliver_to(struct shim *s)
 	open_shim = s;
 	pthread_mutex_unlock(&flow_delivery);
 	pthread_mutex_unlock(&delivery);
+	profile_serve(s ? s->profile : NULL);
 }
-
-static const char *profile_value(sai_switch_profile_id_t profile, const char *variable)
-{
-	struct shim *s = open_shim;
-
-	(void)profile;
-	for (int i = 0; s && variable && i < s->npairs; i++)
-		if (strcmp(s->pairs[2 * i], variable) == 0)
-			return s->pairs[2 * i + 1];
-	return NULL;
-}
-
-static int profile_next(sai_switch_profile_id_t profile, const char **variable, const char **value)
-{
-	struct shim *s = open_shim;
-
-	(void)profile;
-	if (!s)
-		return -1;
-	/*
-	 * By SAI *variable NULL begins again. In SONiC's syncd value NULL does, without a pair, and
-	 * libraries made for it pass NULL in each call: they get the next pair until the last one.
-	 */
-	if (!value || (variable && !*variable && !s->continues))
-		s->next = 0;
-	s->continues = value && variable && !*variable && s->next < s->npairs;
-	if (!value)
-		return 0;
-	if (!variable || s->next >= s->npairs)
-		return -1;
-	*variable = s->pairs[2 * s->next];
-	*value = s->pairs[2 * s->next + 1];
-	s->next++;
-	return 0;
-}
-
-static const sai_service_method_table_t services = { profile_value, profile_next };
 
 __attribute__((format(printf, 1, 2))) static char *message(const char *format, ...)
 {
@@ -157,43 +120,14 @@ __attribute__((format(printf, 1, 2))) static char *message(const char *format, .
 	return text ? text : strdup("out of memory");
 }
 
-static int copy_profile(struct shim *s, const char *const *keys, const char *const *values, int n)
-{
-	s->pairs = calloc(2 * (size_t)n + 1, sizeof(*s->pairs));
-	if (!s->pairs)
-		return -1;
-	for (int i = 0; i < n; i++) {
-		s->pairs[2 * i] = strdup(keys[i]);
-		s->pairs[2 * i + 1] = strdup(values[i]);
-		s->npairs++;
-		if (!s->pairs[2 * i] || !s->pairs[2 * i + 1])
-			return -1;
-	}
-	return 0;
-}
-
 sai_status_t shim_set_profile(struct shim *s, const char *key, const char *value)
 {
-	for (int i = 0; i < s->npairs; i++) {
-		char *copy;
-
-		if (strcmp(s->pairs[2 * i], key) != 0)
-			continue;
-		copy = strdup(value);
-		if (!copy)
-			return SAI_STATUS_NO_MEMORY;
-		free(s->pairs[2 * i + 1]);
-		s->pairs[2 * i + 1] = copy;
-		return SAI_STATUS_SUCCESS;
-	}
-	return SAI_STATUS_ITEM_NOT_FOUND;
+	return profile_set(s->profile, key, value);
 }
 
 static void free_shim(struct shim *s)
 {
-	for (int i = 0; s->pairs && i < 2 * s->npairs; i++)
-		free(s->pairs[i]);
-	free(s->pairs);
+	profile_free(s->profile);
 	if (s->event >= 0)
 		close(s->event);
 	if (s->flow_event >= 0)
@@ -212,21 +146,14 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 
 	if (open_shim)
 		return strdup("a SAI library is open already: one a process");
-	/*
-	 * Calls come from any thread of Go, so the library's objects are in the arenas of many.
-	 * The ends of
-	 * arenas go back to the system as they are freed, the rest in shim_close: else each
-	 * keeps its pages, and
-	 * each opening takes those of another.
-	 */
-	mallopt(M_TRIM_THRESHOLD, 128 << 10);
 	s = aligned_alloc(_Alignof(struct shim), sizeof(*s));
 	if (!s)
 		return strdup("out of memory");
 	memset(s, 0, sizeof(*s));
 	s->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	s->flow_event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (s->event < 0 || s->flow_event < 0 || copy_profile(s, keys, values, n)) {
+	s->profile = profile_new(keys, values, n);
+	if (s->event < 0 || s->flow_event < 0 || !s->profile) {
 		error = message("%s: out of memory or of descriptors", path);
 		goto fail;
 	}
@@ -249,7 +176,7 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
 		goto fail;
 	}
 	deliver_to(s);
-	status = initialize(0, &services);
+	status = initialize(0, &profile_services);
 	if (status != SAI_STATUS_SUCCESS) {
 		error = message("%s: sai_api_initialize answers %d", path, status);
 		goto fail;
@@ -279,7 +206,6 @@ void shim_close(struct shim *s)
 		s->handle = NULL; /* it stays loaded: its threads still run */
 	deliver_to(NULL);
 	free_shim(s);
-	malloc_trim(0);
 }
 
 uint64_t shim_version(struct shim *s)
@@ -711,6 +637,12 @@ int shim_extension(struct shim *s)
 	if (status != SAI_STATUS_SUCCESS || value.u64 >> 32 != SAI_SLUICE_MAGIC)
 		return 0;
 	version = (uint32_t)value.u64;
+	if (version & SAI_SLUICE_AUDITS && version < 2 * SAI_SLUICE_AUDITS) {
+		version -= SAI_SLUICE_AUDITS;
+		if (s->query(SAI_API_SLUICE, &table) == SAI_STATUS_SUCCESS && table)
+			s->audits = table;
+		table = NULL;
+	}
 	/* A library that claims the API and leaves the pointer unset has its former value. */
 	if (version >= SAI_SLUICE_VERSION_FLOWS && s->query(SAI_API_SLUICE, &table) == SAI_STATUS_SUCCESS && table)
 		s->sluice = table;
@@ -742,30 +674,6 @@ static void flow_event(sai_object_id_t switch_id, uint32_t count, const sai_slui
 	if (s && count)
 		eventfd_write(s->flow_event, 1);
 	pthread_mutex_unlock(&flow_delivery);
-}
-
-/* The header that leaves is taken for the one that arrived: right for packets in transit. */
-static sai_sluice_arrival_t arrival_by_head(const sai_sluice_flow_event2_t *e)
-{
-	sai_sluice_arrival_t a = {};
-
-	if (e->relabelled == SAI_SLUICE_LABEL_WAS_OTHER)
-		return a;
-	if (e->length >= 40 && e->head[0] >> 4 == 6) {
-		a.known = 1;
-		a.traffic_class = e->head[0] << 4 | e->head[1] >> 4;
-		if (e->relabelled == SAI_SLUICE_LABEL_AS_RECEIVED)
-			a.flow_label = (e->head[1] & 0xf) << 16 | e->head[2] << 8 | e->head[3];
-		a.source.addr_family = a.destination.addr_family = 1;
-		memcpy(&a.source.addr, e->head + 8, sizeof(sai_ip6_t));
-		memcpy(&a.destination.addr, e->head + 24, sizeof(sai_ip6_t));
-	} else if (e->length >= 20 && e->head[0] >> 4 == 4) {
-		a.known = 1;
-		a.traffic_class = e->head[1];
-		memcpy(&a.source.addr, e->head + 12, sizeof(sai_ip4_t));
-		memcpy(&a.destination.addr, e->head + 16, sizeof(sai_ip4_t));
-	}
-	return a;
 }
 
 /* The thread of a library of version 2 calls this. Its sessions are read from heads by who takes them. */
@@ -867,6 +775,17 @@ struct shim_flow shim_get_flow(struct shim *s, uint64_t queue, uint64_t flow)
 	if (s->sluice && s->sluice->get_flow)
 		f.status = s->sluice->get_flow(queue, flow, &f.flow);
 	return f;
+}
+
+sai_status_t shim_audit(struct shim *s, uint32_t *count, sai_sluice_drift_t *drifts)
+{
+	return s->audits && s->audits->audit ? s->audits->audit(s->switch_id, count, drifts)
+					     : SAI_STATUS_NOT_IMPLEMENTED;
+}
+
+sai_status_t shim_mend(struct shim *s, const sai_sluice_drift_t *drift)
+{
+	return s->audits && s->audits->mend ? s->audits->mend(s->switch_id, drift) : SAI_STATUS_NOT_IMPLEMENTED;
 }
 
 struct shim_flow_stats shim_get_flow_stats(struct shim *s)

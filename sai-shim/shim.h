@@ -33,7 +33,10 @@ char *shim_open(const char *path, const char *const *keys, const char *const *va
  */
 void shim_close(struct shim *s);
 
-/* Changes the value of one key of the profile; SAI_STATUS_ITEM_NOT_FOUND: it has no such key. */
+/*
+ * Changes the value of one key of the profile; SAI_STATUS_ITEM_NOT_FOUND: it has no such key. The
+ * library may have the value before still, which stays until shim_close.
+ */
 sai_status_t shim_set_profile(struct shim *s, const char *key, const char *value);
 
 /* The library's version of SAI, major * 10000 + minor * 100; 0: unknown. */
@@ -176,6 +179,10 @@ sai_status_t shim_set_hold(struct shim *s, uint64_t port, struct shim_match matc
 struct shim_hold shim_get_hold(struct shim *s, uint64_t port, struct shim_match match);
 struct shim_flow shim_get_flow(struct shim *s, uint64_t queue, uint64_t flow);
 struct shim_flow_stats shim_get_flow_stats(struct shim *s);
+
+/* The extension's audit() and mend(), where the library has them. */
+sai_status_t shim_audit(struct shim *s, uint32_t *count, sai_sluice_drift_t *drifts);
+sai_status_t shim_mend(struct shim *s, const sai_sluice_drift_t *drift);
 
 /* All flows of a queue, into room for *count of them as in shim_get_list. */
 sai_status_t shim_get_flows(struct shim *s, uint64_t queue, sai_sluice_flow_t *flows, uint32_t *count);

@@ -275,7 +275,7 @@ func (b *balance) unit() (divisor float64, name string) {
 	return divisor, name
 }
 
-// print writes the chart for people, and below it worst ÷ mean of each way: 1 is an even
+// print writes the chart for people, and below it max ÷ mean of each way: 1 is an even
 // load, the number of paths the worst. width is that of the terminal; 0: there is none.
 func (b *balance) print(w io.Writer, width int) error {
 	fmt.Fprintf(w, "%s\n\n", b.title())
@@ -286,7 +286,7 @@ func (b *balance) print(w io.Writer, width int) error {
 	for _, s := range b.shown() {
 		parts = append(parts, fmt.Sprintf("%s %.2f", strings.TrimPrefix(s.By, "5-tuple + "), s.WorstToMean))
 	}
-	_, err := fmt.Fprintf(w, "\nworst ÷ mean: %s\n", strings.Join(parts, ", "))
+	_, err := fmt.Fprintf(w, "\nmax ÷ mean: %s\n", strings.Join(parts, ", "))
 	if err == nil && b.IPv4Packets > 0 {
 		_, err = fmt.Fprintf(w, "no flow label in %d of %d packets: IPv4 has none. A rule to a next hop moves such a flow, or the queue pair as a field of the switch's hash\n", b.IPv4Packets, b.Packets)
 	}

@@ -70,7 +70,7 @@ func (p *placedPaths) look(now int64) {
 	p.table.Look(p.now)
 }
 
-// floor returns the least worst ÷ mean that a placement of the capture's flows
+// floor returns the least max ÷ mean that a placement of the capture's flows
 // can reach: a flow is indivisible.
 func (p *placedPaths) floor(paths int) float64 {
 	var sum, largest uint64

@@ -90,7 +90,7 @@ func TestBalancePlacedMovesIdleFlows(t *testing.T) {
 		got, floor := evenness.Of(last).WorstToMean, p.floor(4)
 		moves := p.table.Report().Moves
 		if (moves > 0) != want || want && got > 1.05 || floor != 1 {
-			t.Errorf("pauses of %d ms: worst ÷ mean %.3f after %d moves, floor %.3f", pause/1e6, got, moves, floor)
+			t.Errorf("pauses of %d ms: max ÷ mean %.3f after %d moves, floor %.3f", pause/1e6, got, moves, floor)
 		}
 	}
 }

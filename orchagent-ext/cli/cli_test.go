@@ -289,7 +289,7 @@ func TestHelpOfEveryCommandHasAnExample(t *testing.T) {
 	}
 }
 
-// spreadOf runs balance --json and returns worst ÷ mean by kind of hash input.
+// spreadOf runs balance --json and returns max ÷ mean by kind of hash input.
 func spreadOf(t *testing.T, args ...string) map[string]float64 {
 	t.Helper()
 	out, _ := good(t, append([]string{"balance", "--json"}, args...)...)
@@ -310,7 +310,7 @@ func spreadOf(t *testing.T, args ...string) map[string]float64 {
 // TestBalanceFallsWithTheLabel reproduces what the label is for: 64 queue pairs
 // of one host pair with one UDP source port take one of 8 paths, and spread once
 // they have labels. Over 20 draws, random placement of 64 flows on 8 paths has
-// worst ÷ mean 1.5 on average, and no hash can be asked to be better.
+// max ÷ mean 1.5 on average, and no hash can be asked to be better.
 func TestBalanceFallsWithTheLabel(t *testing.T) {
 	const draws = 20
 	file := filepath.Join(t.TempDir(), "sessions.pcap")
@@ -326,7 +326,7 @@ func TestBalanceFallsWithTheLabel(t *testing.T) {
 				t.Errorf("%s, seed %d: without our label %v, want 8", hash, seed, worst)
 			}
 		}
-		t.Logf("%s: worst ÷ mean, average of %d draws: %v", hash, draws, sum)
+		t.Logf("%s: max ÷ mean, average of %d draws: %v", hash, draws, sum)
 		for _, by := range []string{"5-tuple + draft-literal label", "5-tuple + crc32 label"} {
 			if sum[by] >= bar {
 				t.Errorf("%s, %s: %.2f on average, want less than %.1f", hash, by, sum[by], bar)

@@ -14,8 +14,8 @@ import (
 	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/replay"
+	"sluice/orchagent-ext/cli/report"
 	"sluice/orchagent-ext/cli/terminal"
-	"sluice/orchagent-ext/sim/report"
 	"sluice/orchagent-ext/sim/scenario"
 )
 
@@ -38,7 +38,7 @@ IPFIX file beside FILE.
 
 Each load runs with each feature of compare, beside those that all runs have (base); one that names pfc
 or dcqcn has that alone of the two. COLLECTIVE is the
-mean time of the load's collectives, SLOWEST that of the last one; UP and DOWN are worst ÷ mean of the
+mean time of the load's collectives, SLOWEST that of the last one; UP and DOWN are max ÷ mean of the
 octets of leaves' uplinks and downlinks. The same file has the same result, to the octet.
 
 Ctrl-C ends the command with the results that there are.`,

@@ -104,7 +104,7 @@ func TestTopOnATerminal(t *testing.T) {
 	was := p.mode(t)
 	cmd := p.start(t, nil, "top", "--db-config", s.Config, "--interval", "200ms")
 
-	frame := p.shows(t, "\x1b[32mrunning\x1b[0m", "worst ÷ mean 4.00", "0x000100", "s sort: rate")
+	frame := p.shows(t, "\x1b[32mrunning\x1b[0m", "max ÷ mean 4.00", "0x000100", "s sort: rate")
 	if n := strings.Count(frame, "\n") + 1; n != 24 {
 		t.Errorf("the frame has %d lines, want 24:\n%s", n, frame)
 	}
@@ -168,7 +168,7 @@ func TestTopGivesTheTerminalBack(t *testing.T) {
 			p := newPTY(t, 80, 24)
 			was := p.mode(t)
 			cmd := p.start(t, []string{"NO_COLOR=1", "LC_ALL=C"}, "top", "--db-config", s.Config)
-			if frame := p.shows(t, "  running  ", "worst / mean"); strings.Contains(frame, "\x1b[3") {
+			if frame := p.shows(t, "  running  ", "max / mean"); strings.Contains(frame, "\x1b[3") {
 				t.Errorf("NO_COLOR is set: %q", frame)
 			}
 			if err := end(p, cmd.Process.Pid); err != nil {

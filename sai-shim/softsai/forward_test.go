@@ -208,14 +208,14 @@ func TestForwardByLabel(t *testing.T) {
 	d.do("switch " + allPorts)
 	frames := queuePairs(64)
 	if _, path := f.forward(frames, qpOf); spread(path) != paths {
-		t.Errorf("without a label worst ÷ mean is %.2f, want %d", spread(path), paths)
+		t.Errorf("without a label max ÷ mean is %.2f, want %d", spread(path), paths)
 	}
 	d.do("set hash %s %s=%s", defaultHash, hashList, withLabel)
 	table := newTable(t, d, "in")
 	entry := d.id("create entry TABLE_ID=%s %s %s=%d", table, fieldRoCE, compute, 0)
 	out, path := f.forward(frames, qpOf)
 	if spread(path) > 2 {
-		t.Errorf("with labels worst ÷ mean is %.2f, want at most 2", spread(path))
+		t.Errorf("with labels max ÷ mean is %.2f, want at most 2", spread(path))
 	}
 	for i := range out {
 		wantForwarded(t, frames[i], out[i], true)
@@ -230,7 +230,7 @@ func TestForwardByLabel(t *testing.T) {
 		t.Errorf("multipath settings %v, want %v as before", got, before)
 	}
 	if _, path := f.forward(frames, qpOf); spread(path) != paths {
-		t.Errorf("afterwards worst ÷ mean is %.2f, want %d", spread(path), paths)
+		t.Errorf("afterwards max ÷ mean is %.2f, want %d", spread(path), paths)
 	}
 	d.do("remove-switch")
 	wantNoTrace(t)
@@ -287,7 +287,7 @@ func TestForwardByQueuePair(t *testing.T) {
 			for _, frames := range kinds {
 				out, path := f.forward(frames, qpOf)
 				if spread(path) > 2 {
-					t.Errorf("worst ÷ mean is %.2f, want at most 2", spread(path))
+					t.Errorf("max ÷ mean is %.2f, want at most 2", spread(path))
 				}
 				for i := range out {
 					wantForwarded(t, frames[i], out[i], false)
@@ -298,7 +298,7 @@ func TestForwardByQueuePair(t *testing.T) {
 				t.Errorf("multipath settings %v, want %v as before", got, before)
 			}
 			if _, path := f.forward(kinds[0], qpOf); spread(path) != paths {
-				t.Errorf("afterwards worst ÷ mean is %.2f, want %d", spread(path), paths)
+				t.Errorf("afterwards max ÷ mean is %.2f, want %d", spread(path), paths)
 			}
 			d.do("remove-switch")
 			wantNoTrace(t)

@@ -54,7 +54,7 @@ func TestOutlivesTheProcess(t *testing.T) {
 	// Without a process labels are written all the same.
 	out, path := f.forward(frames, qpOf)
 	if spread(path) > 2 {
-		t.Errorf("after kill -9 worst ÷ mean is %.2f, want at most 2", spread(path))
+		t.Errorf("after kill -9 max ÷ mean is %.2f, want at most 2", spread(path))
 	}
 	for i := range out {
 		if label := out[i][15] | out[i][16] | out[i][17]; label == 0 {
@@ -92,7 +92,7 @@ func TestOutlivesTheProcess(t *testing.T) {
 	d.do("remove-switch") // releases the switch, removes nothing
 	d.stop()
 	if _, path := f.forward(frames, qpOf); spread(path) > 2 {
-		t.Errorf("after remove-switch worst ÷ mean is %.2f, want at most 2", spread(path))
+		t.Errorf("after remove-switch max ÷ mean is %.2f, want at most 2", spread(path))
 	}
 
 	// A cold start wipes.

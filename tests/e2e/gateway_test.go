@@ -273,7 +273,7 @@ func TestGatewayAdvisesTheClientsThatMayBe(t *testing.T) {
 	c := l.capture(l.A)
 	l.start("--sai-profile", withQueues)
 	l.await("SLUICE_STATE", "global", func(f map[string]string) bool {
-		return f["ppfc"] == "active" && strings.Contains(f["warnings"], "no client is told")
+		return f["ppfc"] == "active" && strings.Contains(f["warnings"], "no client is notified")
 	})
 	node.asks(notify.Stop, longest, session)
 	l.set("SLUICE_RATE_ADVICE_HOST", "2001:db8:77::/64", "NULL", "NULL")

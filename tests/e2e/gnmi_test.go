@@ -149,7 +149,7 @@ func (g *gnmi) next(values <-chan string, want string) {
 	}
 }
 
-// spread sends one host pair's sessions and returns the uplinks' worst ÷ mean. The
+// spread sends one host pair's sessions and returns the uplinks' max ÷ mean. The
 // kernel's hash is another one on each boot: with 256 sessions over 4 links a fair
 // one passes 1.5 less than once in 100,000 boots.
 func (l *leaf) spread() float64 {
@@ -189,7 +189,7 @@ func TestSpreadByGNMI(t *testing.T) {
 	values := g.watch()
 	g.next(values, "inactive")
 	if before := l.spread(); before < 3.9 {
-		t.Errorf("before: worst ÷ mean %.2f, though nothing tells the sessions apart", before)
+		t.Errorf("before: max ÷ mean %.2f, though nothing tells the sessions apart", before)
 	}
 	request := prototext.MarshalOptions{}.Format(flowLabel("enabled"))
 	// The text of a message has one space or two there, by the build of the program.
@@ -198,7 +198,7 @@ func TestSpreadByGNMI(t *testing.T) {
 	}
 	g.next(values, "active")
 	if after := l.spread(); after > 1.5 {
-		t.Errorf("after: worst ÷ mean %.2f of 256 sessions over 4 links", after)
+		t.Errorf("after: max ÷ mean %.2f of 256 sessions over 4 links", after)
 	}
 	out := g.cli("-query", "/sonic-sluice-state/SLUICE_STATE/global/flow_label_method", "-query_type", "once")
 	if !strings.Contains(out, "compute") {

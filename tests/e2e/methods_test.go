@@ -146,7 +146,7 @@ func (l *leaf) checkLabels(n int, a flow.Algorithm) {
 // checkNoFault reports whether sluiced had no fault so far.
 func (l *leaf) checkNoFault() {
 	l.t.Helper()
-	for _, word := range []string{"panic", "ended by a fault"} {
+	for _, word := range []string{"panic", "loop failed"} {
 		if strings.Contains(l.log.String(), word) {
 			l.t.Errorf("sluiced says %q", word)
 		}

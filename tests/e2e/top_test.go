@@ -115,7 +115,7 @@ func (v seen) check() error {
 		return fmt.Errorf("packets/s: in %.0f, of flows %.0f, labelled %v, out %.0f; shares add up to %.2f", received, flows, v.CPU.Written, sent, shares)
 	}
 	if w := v.Paths.WorstToMean; w == nil || *w < 1 || *w > 4 {
-		return fmt.Errorf("worst ÷ mean %v over 4 paths", w)
+		return fmt.Errorf("max ÷ mean %v over 4 paths", w)
 	}
 	if f := v.Flows[0]; *f.QP != 0x100 || *f.Share < 0.03 || *f.Share > 0.12 { // 4/67
 		return fmt.Errorf("the heaviest flow is %#x with a share of %.3f", uint32(*f.QP), *f.Share)

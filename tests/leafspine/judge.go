@@ -153,7 +153,7 @@ func (f Fabric) last(streams []stream) (now float64) {
 // Write prints results as a table.
 func Write(w io.Writer, results []Result) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tab, "pattern\tQPs\tmethod\tflows\tuplinks worst/mean\tdownlinks worst/mean\ttime/ideal\tmoves\t")
+	fmt.Fprintln(tab, "pattern\tQPs\tmethod\tflows\tuplinks max ÷ mean\tdownlinks max ÷ mean\ttime/ideal\tmoves\t")
 	for _, r := range results {
 		fmt.Fprintf(tab, "%s\t%d\t%s\t%d\t%.2f\t%.2f\t%.2f\t%d\t\n", r.Pattern, r.QPs, r.Method, r.Flows, r.Up, r.Down, r.Time, r.Moves)
 	}

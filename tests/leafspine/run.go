@@ -33,7 +33,7 @@ type Result struct {
 	QPs      int // queue pairs for each pair of hosts
 	Method   Method
 	Flows    int     // between leaves
-	Up, Down float64 // worst ÷ mean of a leaf's uplinks, and of the downlinks to a leaf: the worst leaf's
+	Up, Down float64 // max ÷ mean of a leaf's uplinks, and of the downlinks to a leaf: the worst leaf's
 	Time     float64 // of the collective ÷ that of a fabric without a limit
 	Moves    int     // of labels
 }

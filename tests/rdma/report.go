@@ -25,7 +25,7 @@ type check struct {
 	Got      string `json:"got"`
 }
 
-// spread is worst ÷ mean of the packets on the uplinks, by the method that chose the paths.
+// spread is max ÷ mean of the packets on the uplinks, by the method that chose the paths.
 type spread struct {
 	FiveTuple float64 `json:"five_tuple"`
 	Hash      float64 `json:"hash"`

@@ -16,7 +16,7 @@ const (
 	spreadPairs = 32     // queue pairs, each with a UDP source port of its own
 	spreadSize  = "1024" // octets of a message: one packet
 	window      = 12000  // packets of the uplinks, over which they are compared
-	evenBar     = 1.10   // worst ÷ mean of placed flows
+	evenBar     = 1.10   // max ÷ mean of placed flows
 
 	// asic are the limits of an ASIC of today, without a way to write labels.
 	asic = "rule_ms=15\nentries=2048\nsamples=10000\ncounters_ms=50\n"
@@ -51,17 +51,17 @@ func spreads(ctx context.Context, l *lab) error {
 		*p.to(l.report.Spread) = worst
 		switch {
 		case p.moves != "" && !p.asic:
-			l.report.holds("spread, "+p.name+": worst ÷ mean of the uplinks", worst <= evenBar, fmt.Sprintf("<= %.2f", evenBar), fmt.Sprintf("%.3f", worst))
+			l.report.holds("spread, "+p.name+": max ÷ mean of the uplinks", worst <= evenBar, fmt.Sprintf("<= %.2f", evenBar), fmt.Sprintf("%.3f", worst))
 		case p.asic: // an entry that brings little is left out
-			l.report.holds("spread, "+p.name+": worst ÷ mean of the uplinks", worst <= l.report.Spread.FiveTuple, fmt.Sprintf("<= %.3f, that of the 5-tuple", l.report.Spread.FiveTuple), fmt.Sprintf("%.3f", worst))
+			l.report.holds("spread, "+p.name+": max ÷ mean of the uplinks", worst <= l.report.Spread.FiveTuple, fmt.Sprintf("<= %.3f, that of the 5-tuple", l.report.Spread.FiveTuple), fmt.Sprintf("%.3f", worst))
 		default:
-			fmt.Printf("  %s: worst ÷ mean %.3f\n", p.name, worst)
+			fmt.Printf("  %s: max ÷ mean %.3f\n", p.name, worst)
 		}
 	}
 	return nil
 }
 
-// spreadBy is worst ÷ mean of the packets on the uplinks in a window after the choice has settled.
+// spreadBy is max ÷ mean of the packets on the uplinks in a window after the choice has settled.
 func (l *lab) spreadBy(ctx context.Context, p paths) (worst float64, err error) {
 	defer func() { err = errors.Join(err, l.stop()) }()
 	var profile []string
@@ -149,7 +149,7 @@ func (l *lab) pour(ctx context.Context, t transfer) (stop func(error) error, err
 	}, nil
 }
 
-// settle returns worst ÷ mean of a window of packets. Where flows are placed it waits for a window
+// settle returns max ÷ mean of a window of packets. Where flows are placed it waits for a window
 // that is even, at most for patience, and returns the one after it.
 func (l *lab) settle(ctx context.Context, placed bool) (worst float64, err error) {
 	if _, err := l.worst(ctx); err != nil { // in which connections are set up
@@ -166,7 +166,7 @@ func (l *lab) settle(ctx context.Context, placed bool) (worst float64, err error
 	return l.worst(ctx)
 }
 
-// worst waits until the uplinks have sent a window of packets, and returns worst ÷ mean of them.
+// worst waits until the uplinks have sent a window of packets, and returns max ÷ mean of them.
 func (l *lab) worst(ctx context.Context) (float64, error) {
 	read := func() (all [uplinks]uint64, err error) {
 		for i, u := range l.Uplinks {

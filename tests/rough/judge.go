@@ -131,7 +131,7 @@ func differences(a, b []uint64) (d []float64) {
 	return d
 }
 
-// floor is a lower bound of worst ÷ mean by weight for flows of these octets, each on one path.
+// floor is a lower bound of max ÷ mean by weight for flows of these octets, each on one path.
 // If each of the k largest has at least s octets, a path of weight w with at most T·w octets
 // takes at most T·w ÷ s of them, rounded down, and together they have to take k. For equal
 // flows this is exact.

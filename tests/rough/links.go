@@ -64,7 +64,7 @@ func links(ctx context.Context, st *stage) (r *result, err error) {
 			return nil, errors.Join(err, stopErr)
 		}
 		s, windows := windows(marks, l.shares(), from, span)
-		fmt.Fprintf(os.Stderr, "rough: %d uplinks: worst over mean %.3f, floor %.3f, %d windows\n", l.uplinks, s.worst, s.floor, windows)
+		fmt.Fprintf(os.Stderr, "rough: %d uplinks: max ÷ mean %.3f, floor %.3f, %d windows\n", l.uplinks, s.worst, s.floor, windows)
 		if phase == 0 || s.worst*worst.floor > worst.worst*s.floor {
 			worst = s
 		}

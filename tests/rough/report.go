@@ -129,7 +129,7 @@ func (r *report) write(file string) error {
 // print writes a line for each scenario.
 func (r *report) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "scenario\tlost\treordered\ttoo long\tdrops\tafter\tvictims\tworst/mean\tfloor\tmoves\twaiting\trecovered ms\tturn ms\tp99.9\tseconds\tbars")
+	fmt.Fprintln(t, "scenario\tlost\treordered\ttoo long\tdrops\tafter\tvictims\tmax ÷ mean\tfloor\tmoves\twaiting\trecovered ms\tturn ms\tp99.9\tseconds\tbars")
 	for _, s := range r.Scenarios {
 		verdict := "hold"
 		switch {

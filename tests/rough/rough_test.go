@@ -41,7 +41,7 @@ func TestShortScenariosMeetTheirBars(t *testing.T) {
 				if missed := r.judge(); missed != "" {
 					t.Error(missed)
 				}
-				t.Logf("%d reordered, %d dropped, worst ÷ mean %.3f, floor %.3f, %d moves, %d waiting", *r.Reordered, *r.Drops, *r.WorstOverMean, *r.Floor, *r.Moves, *r.Waiting)
+				t.Logf("%d reordered, %d dropped, max ÷ mean %.3f, floor %.3f, %d moves, %d waiting", *r.Reordered, *r.Drops, *r.WorstOverMean, *r.Floor, *r.Moves, *r.Waiting)
 			} else {
 				t.Error(err)
 			}

@@ -89,7 +89,7 @@ func run(ctx context.Context, full bool) error {
 	for _, l := range s.Loads {
 		for _, f := range s.Compare {
 			if x := r.Runs[l.Name][f]; x != nil {
-				fmt.Printf("%-11s %-10s collectives %.3f ms, slowest %.3f ms; FCT p50 %.1f µs, p99 %.1f µs; worst ÷ mean %.2f up, %.2f down; %d drops, %d pauses; %.1f M events\n",
+				fmt.Printf("%-11s %-10s collectives %.3f ms, slowest %.3f ms; FCT p50 %.1f µs, p99 %.1f µs; max ÷ mean %.2f up, %.2f down; %d drops, %d pauses; %.1f M events\n",
 					l.Name, f, x.CollectiveS*1e3, x.SlowestS*1e3, x.FCTP50*1e6, x.FCTP99*1e6, x.UpWorst, x.DownWorst, x.Drops, x.Pauses, float64(x.Events)/1e6)
 			}
 		}
@@ -169,10 +169,10 @@ func speed() (events, octets float64, err error) {
 			}
 		}
 		n.Run(50 * network.Microsecond)
-		events, began := n.Events, cpu()
+		events, began := n.Stats.Events, cpu()
 		n.Run(450 * network.Microsecond)
-		all = append(all, float64(n.Events-events)/(cpu()-began))
-		octets = max(octets, float64(heap()-empty)/float64(n.PacketPeak))
+		all = append(all, float64(n.Stats.Events-events)/(cpu()-began))
+		octets = max(octets, float64(heap()-empty)/float64(n.PacketPeak()))
 		runtime.KeepAlive(n)
 	}
 	slices.Sort(all)

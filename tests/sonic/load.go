@@ -38,7 +38,7 @@ func (s *sonic) loaded(ctx context.Context, v6 bool, do func(context.Context) er
 	return errors.Join(err, load.Failed(), load.End(), wait(), s.alive(), s.asics.failed())
 }
 
-// worst is worst ÷ mean of the octets of receivers in a time, with their sum.
+// worst is max ÷ mean of the octets of receivers in a time, with their sum.
 func (s *sonic) worst(ctx context.Context, span time.Duration, over ...int) (worst float64, sum uint64, err error) {
 	if len(over) == 0 {
 		for i := range uplinks {

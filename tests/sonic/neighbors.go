@@ -167,7 +167,7 @@ func (s *sonic) hopWithdrawn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.report.add("route loses a next hop: the other uplinks are even", worst <= evenOver(uplinks-1), fmt.Sprintf("worst ÷ mean <= %.2f", evenOver(uplinks-1)), fmt.Sprintf("%.3f", worst))
+	s.report.add("route loses a next hop: the other uplinks are even", worst <= evenOver(uplinks-1), fmt.Sprintf("max ÷ mean <= %.2f", evenOver(uplinks-1)), fmt.Sprintf("%.3f", worst))
 	if err := s.route(ctx, hostB4, s.hops(false)); err != nil {
 		return err
 	}

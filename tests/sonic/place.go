@@ -56,7 +56,7 @@ func (s *sonic) measure(ctx context.Context, family string) error {
 	if err != nil {
 		return err
 	}
-	s.report.add(family+": by hash uplinks are uneven", hash >= 1.2, "worst ÷ mean >= 1.2", fmt.Sprintf("%.2f", hash))
+	s.report.add(family+": by hash uplinks are uneven", hash >= 1.2, "max ÷ mean >= 1.2", fmt.Sprintf("%.2f", hash))
 	if err := s.startSluiced(ctx); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *sonic) measure(ctx context.Context, family string) error {
 		return err
 	}
 	s.report.Placement[family] = float64(int(placed*1000+0.5)) / 1000
-	s.report.add(family+": uplinks are even 5 s after placement is enabled", placed <= evenBar, fmt.Sprintf("worst ÷ mean <= %.2f", evenBar), fmt.Sprintf("%.3f", placed))
+	s.report.add(family+": uplinks are even 5 s after placement is enabled", placed <= evenBar, fmt.Sprintf("max ÷ mean <= %.2f", evenBar), fmt.Sprintf("%.3f", placed))
 	return s.even(ctx, 1.1)
 }
 

@@ -148,7 +148,7 @@ func (s *sonic) linkDown(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.report.add("link down: the other uplinks are even", worst <= evenOver(uplinks-1), fmt.Sprintf("worst ÷ mean <= %.2f", evenOver(uplinks-1)), fmt.Sprintf("%.3f", worst))
+	s.report.add("link down: the other uplinks are even", worst <= evenOver(uplinks-1), fmt.Sprintf("max ÷ mean <= %.2f", evenOver(uplinks-1)), fmt.Sprintf("%.3f", worst))
 	s.report.equal("link down: no entry leads to the dead link", 0, s.asics.to(port))
 	return errors.Join(s.spine[i].Set(true), s.spine[i].Node.Do(func() error { return alive(s.spine[i], i+1) }), s.returned(ctx, i), s.even(ctx, 1.1))
 }
@@ -245,6 +245,6 @@ func (s *sonic) ends(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.report.add("disabled: flows go by hash again", worst >= 1.2, "worst ÷ mean >= 1.2", fmt.Sprintf("%.2f", worst))
+	s.report.add("disabled: flows go by hash again", worst >= 1.2, "max ÷ mean >= 1.2", fmt.Sprintf("%.2f", worst))
 	return nil
 }

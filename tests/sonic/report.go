@@ -17,7 +17,7 @@ type report struct {
 	Programs    []string           `json:"programs"` // SONiC's, that ran
 	Checks      []check            `json:"checks"`
 	NotRun      []string           `json:"not_run,omitempty"` // scenarios, each with its reason
-	Placement   map[string]float64 `json:"placement"`         // worst ÷ mean of the uplinks' receivers, by family
+	Placement   map[string]float64 `json:"placement"`         // max ÷ mean of the uplinks' receivers, by family
 	WarmRestart warmRestart        `json:"warm_restart"`
 }
 

@@ -146,7 +146,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return err
 	}
 	if err := sandbox.Enter(sandbox.Server); err != nil {
-		log.Warn("system calls that are never needed stay allowed", "error", err)
+		log.Warn("cannot enter the sandbox: all system calls stay allowed", "error", err)
 	}
 	c := server.Config{
 		StateFile: o.stateFile, Log: log,

@@ -11,7 +11,7 @@ import (
 type Group struct {
 	// Title is above the bars.
 	Title string
-	Note  string // the result of the bars, such as "worst ÷ mean 1.31"
+	Note  string // the result of the bars, such as "max ÷ mean 1.31"
 	// Bars are drawn in their order.
 	Bars []Bar
 }

@@ -3,8 +3,6 @@
 package chart
 
 import (
-	"bytes"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
@@ -44,35 +42,22 @@ const (
 	frame   = "#dde3e9"
 )
 
-// Attributes of text in SVG.
-const (
-	bold   = ` font-weight="600"`
-	middle = ` text-anchor="middle"`
-)
-
 // SVG writes the groups as a standalone SVG 1.1 image: a panel a group in a grid,
 // all on the same scale, the mean dashed, the longest bar of each panel set off
 // and labelled with its value. It carries its own white background, title and
 // description, every value as a tooltip, and all that it refers to.
 func SVG(w io.Writer, title string, groups []Group) error {
 	l := arrange(title, groups)
-	var out bytes.Buffer
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img" aria-labelledby="chart-title chart-desc">`+"\n", l.width, l.height, l.width, l.height)
-	fmt.Fprintf(&out, "<title id=\"chart-title\">%s</title>\n", escape(title))
-	fmt.Fprintf(&out, "<desc id=\"chart-desc\">%s</desc>\n", escape(describe(groups)))
-	fmt.Fprintf(&out, `<rect x="0.5" y="0.5" width="%.0f" height="%.0f" rx="8" fill="#ffffff" stroke="%s"/>`+"\n", l.width-1, l.height-1, frame)
-	fmt.Fprintln(&out, `<g font-family="system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif">`)
-	text(&out, margin, margin+titleSize*0.75, titleSize, ink, bold, title)
-	legend(&out, l.width-margin, margin+titleSize*0.75)
+	var c canvas
+	c.standalone(l.width, l.height, title, describe(groups))
+	legend(&c, l.width-margin, margin+titleSize*0.75)
 	scale := longest(groups)
 	for i, g := range groups {
 		x := margin + float64(i%l.cols)*(l.panel+panelGap)
 		y := margin + titleBand + float64(i/l.cols)*(panelHeight+rowGap)
-		panel(&out, g, x, y, l.panel, scale)
+		panel(&c, g, x, y, l.panel, scale)
 	}
-	fmt.Fprintln(&out, "</g>\n</svg>")
-	_, err := w.Write(out.Bytes())
-	return err
+	return c.close(w)
 }
 
 // panelHeight is the height of a group of bars, in SVG's user units as all lengths here.
@@ -105,9 +90,9 @@ func arrange(title string, groups []Group) layout {
 
 // panel draws a group of bars with its title, at (x, y). scale is the value of the full
 // height, common to all panels so that they can be compared.
-func panel(out *bytes.Buffer, g Group, x, y, width, scale float64) {
-	text(out, x, y+headSize*0.75, headSize, ink, bold, g.Title)
-	text(out, x, y+headSize*0.75+19, noteSize, inkSoft, "", g.Note)
+func panel(c *canvas, g Group, x, y, width, scale float64) {
+	c.text(x, y+headSize*0.75, headSize, ink, bold, g.Title)
+	c.text(x, y+headSize*0.75+19, noteSize, inkSoft, "", g.Note)
 	if len(g.Bars) == 0 {
 		return
 	}
@@ -130,27 +115,27 @@ func panel(out *bytes.Buffer, g Group, x, y, width, scale float64) {
 			fill = barTop
 		}
 		h := height(b.value())
-		fmt.Fprintf(out, `<g><title>%s: %s</title><rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"/>`, escape(b.Label), escape(b.Text), left(i), top, thick, plotHeight, slot)
+		tooltip := b.Label + ": " + b.Text
+		c.rect(left(i), top, thick, plotHeight, slot, tooltip)
 		if h > 0 {
-			fmt.Fprintf(out, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"/>`, left(i), base-h, thick, h, fill)
+			c.rect(left(i), base-h, thick, h, fill, tooltip)
 		}
-		fmt.Fprintln(out, "</g>")
 	}
-	fmt.Fprintf(out, `<path d="M%.2f %.2fH%.2f" stroke="%s"/>`+"\n", x, base, x+width, rule)
+	c.path(across(x, x+width, base), stroke(rule), "")
 	if worst >= 0 {
 		mean := base - height(g.mean())
-		fmt.Fprintf(out, `<path d="M%.2f %.2fH%.2f" stroke="%s" stroke-dasharray="4 3"/>`+"\n", x, mean, x+width, ink)
+		c.path(across(x, x+width, mean), dashed(ink), "")
 		b := g.Bars[worst]
 		half := textWidth(b.Text, tickSize) / 2
 		centre := min(max(left(worst)+thick/2, x+half), x+width-half)
-		text(out, centre, base-height(b.value())-6, tickSize, ink, middle, b.Text)
+		c.text(centre, base-height(b.value())-6, tickSize, ink, middle, b.Text)
 	}
-	ticks(out, g.Bars, x, base+14, pitch)
+	ticks(c, g.Bars, x, base+14, pitch)
 }
 
 // ticks labels the bars, or as many of them as there is room for. Words that all
 // labels begin with are written once, below.
-func ticks(out *bytes.Buffer, bars []Bar, x, y, pitch float64) {
+func ticks(c *canvas, bars []Bar, x, y, pitch float64) {
 	axis := sharedWords(bars)
 	widest := 0.0
 	for _, b := range bars {
@@ -158,9 +143,9 @@ func ticks(out *bytes.Buffer, bars []Bar, x, y, pitch float64) {
 	}
 	step := max(int(math.Ceil((widest+8)/pitch)), 1)
 	for i := 0; i < len(bars); i += step {
-		text(out, x+(float64(i)+0.5)*pitch, y, tickSize, inkSoft, middle, bars[i].Label[len(axis):])
+		c.text(x+(float64(i)+0.5)*pitch, y, tickSize, inkSoft, middle, bars[i].Label[len(axis):])
 	}
-	text(out, x+float64(len(bars))*pitch/2, y+15, tickSize, inkSoft, middle, strings.TrimSpace(axis))
+	c.text(x+float64(len(bars))*pitch/2, y+15, tickSize, inkSoft, middle, strings.TrimSpace(axis))
 }
 
 // sharedWords returns the common prefix of all labels, up to a space; "" for a
@@ -179,24 +164,19 @@ func sharedWords(bars []Bar) string {
 }
 
 // legend explains line and color; it ends at x.
-func legend(out *bytes.Buffer, x, y float64) {
+func legend(c *canvas, x, y float64) {
 	const worst, mean = "largest", "mean"
 	x -= textWidth(worst, tickSize)
-	text(out, x, y, tickSize, inkSoft, "", worst)
+	c.text(x, y, tickSize, inkSoft, "", worst)
 	x -= 15
-	fmt.Fprintf(out, `<rect x="%.2f" y="%.2f" width="10" height="9" fill="%s"/>`+"\n", x, y-8.5, barTop)
+	c.rect(x, y-8.5, 10, 9, barTop, "")
 	x -= 16 + textWidth(mean, tickSize)
-	text(out, x, y, tickSize, inkSoft, "", mean)
-	fmt.Fprintf(out, `<path d="M%.2f %.2fh19" stroke="%s" stroke-dasharray="4 3"/>`+"\n", x-24, y-3.5, ink)
+	c.text(x, y, tickSize, inkSoft, "", mean)
+	c.path(across(x-24, x-5, y-3.5), dashed(ink), "")
 }
 
 // legendWidth is the width of the legend with space before it, in pixels.
 const legendWidth = 150.0
-
-// text writes a line of text with its baseline at (x, y).
-func text(out *bytes.Buffer, x, y, size float64, fill, attributes, s string) {
-	fmt.Fprintf(out, `<text x="%.2f" y="%.2f" font-size="%g" fill="%s"%s>%s</text>`+"\n", x, y, size, fill, attributes, escape(s))
-}
 
 // textWidth estimates the width of s in px.
 func textWidth(s string, size float64) float64 {
@@ -211,11 +191,4 @@ func describe(groups []Group) string {
 		fmt.Fprintf(&s, " %s, %d bars: %s.", g.Title, len(g.Bars), g.Note)
 	}
 	return s.String()
-}
-
-// escape returns s as XML character data.
-func escape(s string) string {
-	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(s)) // a bytes.Buffer always succeeds
-	return b.String()
 }

@@ -3,11 +3,9 @@
 package chart
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
-	"strings"
 )
 
 // A Course is the course of one run over time: plots one below the other with a
@@ -73,20 +71,14 @@ func Timelines(w io.Writer, title string, seconds float64, courses []Course) err
 	rows := (len(courses) + cols - 1) / cols
 	width := 2*margin + float64(cols)*(courseWidth+panelGap) - panelGap
 	total := 2*margin + titleBand + float64(rows)*(height+rowGap) - rowGap
-	var out bytes.Buffer
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img" aria-labelledby="chart-title">`+"\n", width, total, width, total)
-	fmt.Fprintf(&out, "<title id=\"chart-title\">%s</title>\n", escape(title))
-	fmt.Fprintf(&out, `<rect x="0.5" y="0.5" width="%.0f" height="%.0f" rx="8" fill="#ffffff" stroke="%s"/>`+"\n", width-1, total-1, frame)
-	fmt.Fprintln(&out, `<g font-family="system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif">`)
-	text(&out, margin, margin+titleSize*0.75, titleSize, ink, bold, title)
-	for i, c := range courses {
+	var c canvas
+	c.standalone(width, total, title, "")
+	for i, one := range courses {
 		x := margin + float64(i%cols)*(courseWidth+panelGap)
 		y := margin + titleBand + float64(i/cols)*(height+rowGap)
-		course(&out, c, x, y, seconds, tops(courses))
+		course(&c, one, x, y, seconds, tops(courses))
 	}
-	fmt.Fprintln(&out, "</g>\n</svg>")
-	_, err := w.Write(out.Bytes())
-	return err
+	return c.close(w)
 }
 
 // tops are the largest values of the plots, by their place.
@@ -129,31 +121,30 @@ func courseHeight(c Course) float64 {
 
 // course draws the plots of a course below each other over one axis of time. tops are the
 // values of full height, by plot.
-func course(out *bytes.Buffer, c Course, x, y, seconds float64, tops []float64) {
-	text(out, x, y+headSize*0.75, headSize, ink, bold, c.Title)
-	text(out, x, y+headSize*0.75+19, fitting(c.Note, noteSize, courseWidth), inkSoft, "", c.Note)
+func course(c *canvas, of Course, x, y, seconds float64, tops []float64) {
+	c.text(x, y+headSize*0.75, headSize, ink, bold, of.Title)
+	c.text(x, y+headSize*0.75+19, fitting(of.Note, noteSize, courseWidth), inkSoft, "", of.Note)
 	y += headBand
 	at := func(s float64) float64 { return x + min(max(s/seconds, 0), 1)*courseWidth }
-	for i, p := range c.Plots {
-		text(out, x, y+tickSize, tickSize, inkSoft, "", p.Title)
-		names(out, p, x+courseWidth, y+tickSize)
+	for i, p := range of.Plots {
+		c.text(x, y+tickSize, tickSize, inkSoft, "", p.Title)
+		names(c, p, x+courseWidth, y+tickSize)
 		y += plotBand
 		if len(p.Lines) > 0 {
-			lines(out, p, x, y, at, max(tops[i], math.SmallestNonzeroFloat64))
+			lines(c, p, x, y, at, max(tops[i], math.SmallestNonzeroFloat64))
 			y += linesHeight
 		}
 		for k, s := range p.Spans {
-			fmt.Fprintf(out, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"/>`+"\n", x, y+1, courseWidth, spanHeight-2, slot)
+			c.rect(x, y+1, courseWidth, spanHeight-2, slot, "")
 			for _, one := range s.Of {
-				fmt.Fprintf(out, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"><title>%s: %.3f to %.3f s</title></rect>`+"\n",
-					at(one.From), y+1, max(at(one.To)-at(one.From), 0.5), spanHeight-2, lineColors[k%len(lineColors)], escape(s.Name), one.From, one.To)
+				c.rect(at(one.From), y+1, max(at(one.To)-at(one.From), 0.5), spanHeight-2, lineColors[k%len(lineColors)], fmt.Sprintf("%s: %.3f to %.3f s", s.Name, one.From, one.To))
 			}
 			y += spanHeight
 		}
 		y += plotGap
 	}
 	for s := 0.0; s <= seconds; s += max(math.Ceil(seconds/6), 1) {
-		text(out, at(s), y, tickSize, inkSoft, middle, fmt.Sprintf("%.0f s", s))
+		c.text(at(s), y, tickSize, inkSoft, middle, fmt.Sprintf("%.0f s", s))
 	}
 }
 
@@ -166,7 +157,7 @@ func fitting(s string, size, width float64) float64 {
 const wider = 1.25
 
 // names is the legend of a plot; it ends at x.
-func names(out *bytes.Buffer, p Plot, x, y float64) {
+func names(c *canvas, p Plot, x, y float64) {
 	var all []string
 	for _, l := range p.Lines {
 		all = append(all, l.Name)
@@ -175,26 +166,25 @@ func names(out *bytes.Buffer, p Plot, x, y float64) {
 		all = append(all, s.Name)
 	}
 	for i := len(all) - 1; i >= 0; i-- {
-		text(out, x, y, tickSize, lineColors[i%len(lineColors)], bold+` text-anchor="end"`, all[i])
+		c.text(x, y, tickSize, lineColors[i%len(lineColors)], bold+end, all[i])
 		x -= textWidth(all[i], tickSize)*wider + 12
 	}
 }
 
 // lines draws the curves of a plot; at converts seconds to x, and top is the value of
 // full height.
-func lines(out *bytes.Buffer, p Plot, x, y float64, at func(float64) float64, top float64) {
+func lines(c *canvas, p Plot, x, y float64, at func(float64) float64, top float64) {
 	base := y + linesHeight
-	fmt.Fprintf(out, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"/>`+"\n", x, y, courseWidth, linesHeight, slot)
+	c.rect(x, y, courseWidth, linesHeight, slot, "")
 	for i, l := range p.Lines {
-		var path strings.Builder
-		for k, point := range l.Points {
-			step := 'L'
-			if k == 0 {
-				step = 'M'
+		d := curve(func(yield func(x, y float64) bool) {
+			for _, point := range l.Points {
+				if !yield(at(point.Seconds), base-min(max(point.Value/top, 0), 1)*linesHeight) {
+					return
+				}
 			}
-			fmt.Fprintf(&path, "%c%.1f %.1f", step, at(point.Seconds), base-min(max(point.Value/top, 0), 1)*linesHeight)
-		}
-		fmt.Fprintf(out, `<path d="%s" fill="none" stroke="%s" stroke-width="1.3"><title>%s</title></path>`+"\n", path.String(), lineColors[i%len(lineColors)], escape(l.Name))
+		})
+		c.path(d, ` fill="none" stroke-width="1.3"`+stroke(lineColors[i%len(lineColors)]), l.Name)
 	}
-	text(out, x+3, y+tickSize, tickSize-1, inkSoft, "", fmt.Sprintf("%.4g", top))
+	c.text(x+3, y+tickSize, tickSize-1, inkSoft, "", fmt.Sprintf("%.4g", top))
 }

@@ -38,7 +38,7 @@ func Of(perPath []uint64) Spread {
 // Group draws the spread: a bar a path, with its load as text puts it. Path i is
 // called name(i).
 func (s Spread) Group(title string, name func(path int) string, text func(load uint64) string) chart.Group {
-	g := chart.Group{Title: title, Note: fmt.Sprintf("worst ÷ mean %.2f, %d of %d paths empty", s.WorstToMean, s.EmptyPaths, len(s.PerPath))}
+	g := chart.Group{Title: title, Note: fmt.Sprintf("max ÷ mean %.2f, %d of %d paths empty", s.WorstToMean, s.EmptyPaths, len(s.PerPath))}
 	for i, load := range s.PerPath {
 		g.Bars = append(g.Bars, chart.Bar{Label: name(i), Value: float64(load), Text: text(load)})
 	}

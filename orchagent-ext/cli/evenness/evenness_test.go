@@ -29,7 +29,7 @@ func TestSpreadOfPaths(t *testing.T) {
 
 func TestGroupDrawsPaths(t *testing.T) {
 	got := Of([]uint64{3, 0}).Group("before", func(i int) string { return fmt.Sprint("Ethernet", 4*i) }, func(n uint64) string { return fmt.Sprint(n, " packets") })
-	want := chart.Group{Title: "before", Note: "worst ÷ mean 2.00, 1 of 2 paths empty", Bars: []chart.Bar{
+	want := chart.Group{Title: "before", Note: "max ÷ mean 2.00, 1 of 2 paths empty", Bars: []chart.Bar{
 		{Label: "Ethernet0", Value: 3, Text: "3 packets"}, {Label: "Ethernet4", Text: "0 packets"},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -43,8 +43,8 @@ const (
 	// widest is how wide a cell makes its column at most, in characters: a wider one shifts its
 	// own row only.
 	widest = 256
-	// gap is the number of blanks between columns.
-	gap = 2
+	// Gap is the number of blanks between columns.
+	Gap = 2
 	// ruledRoom is how much wider than its title a ruled column is, at least.
 	ruledRoom = 2
 )
@@ -134,40 +134,65 @@ func (t *Table) fit() {
 
 // total returns the width of a line in characters.
 func (t *Table) total() int {
-	total := -gap
+	total := -Gap
 	for _, width := range t.widths {
 		if width >= 0 {
-			total += width + gap
+			total += width + Gap
 		}
 	}
 	return total
 }
 
-// print writes one row, padded in characters, without blanks at its end. Errors of w
-// appear at Flush.
+// print writes one row. Errors of w appear at Flush.
 func (t *Table) print(cells []string, color bool) {
-	line, blanks := t.line[:0], 0
+	l := Line{Widths: t.widths}
+	if color {
+		l.Color = func(i int, cell string) string {
+			if i >= len(t.columns.Header) {
+				return ""
+			}
+			return alarm(t.columns.Header[i], cell)
+		}
+	}
+	t.line = append(l.Append(t.line[:0], cells), '\n')
+	_, _ = t.w.Write(t.line)
+}
+
+// A Line is the layout of the lines of a table.
+type Line struct {
+	Widths []int  // characters; below 0: the column is left out
+	Right  []bool // aligned right; nil: all columns are aligned left
+	// Color returns the escape sequence of a cell, or ""; nil: no cell has one.
+	Color func(i int, cell string) string
+}
+
+// Append appends the cells of a row, padded in characters, without blanks at its end.
+func (l *Line) Append(line []byte, cells []string) []byte {
+	blanks := 0
 	for i, c := range cells {
-		if t.widths[i] < 0 {
+		if l.Widths[i] < 0 {
 			continue
+		}
+		pad := max(l.Widths[i]-utf8.RuneCountInString(c), 0)
+		if l.Right != nil && l.Right[i] {
+			blanks, pad = blanks+pad, 0
 		}
 		if c != "" {
 			line = append(line, strings.Repeat(" ", blanks)...)
 			blanks = 0
 		}
 		escape := ""
-		if color && i < len(t.columns.Header) {
-			escape = alarm(t.columns.Header[i], c)
+		if l.Color != nil {
+			escape = l.Color(i, c)
 		}
 		line = append(line, escape...)
 		line = append(line, c...)
 		if escape != "" {
 			line = append(line, plain...)
 		}
-		blanks += max(t.widths[i]-utf8.RuneCountInString(c), 0) + gap
+		blanks += pad + Gap
 	}
-	t.line = append(line, '\n')
-	_, _ = t.w.Write(t.line)
+	return line
 }
 
 // Flush writes the rows that were kept back, if there are any. From then on the columns

@@ -29,7 +29,7 @@ func placement(d *Data, _ Options) (*Answer, error) {
 		}
 		return a, nil
 	}
-	of := Block{Header: []string{"Next hops", "State", "Model", "Flows", "Worst/mean", "By hash", "Floor", "Moves", "Waiting", "Error %"}, Spare: []string{"Model", "Error %", "Floor", "Waiting", "Moves"}}
+	of := Block{Header: []string{"Next hops", "State", "Model", "Flows", "Max ÷ mean", "By hash", "Floor", "Moves", "Waiting", "Error %"}, Spare: []string{"Model", "Error %", "Floor", "Waiting", "Moves"}}
 	var reasons []Block
 	for _, r := range groups {
 		row := []string{r.Key}

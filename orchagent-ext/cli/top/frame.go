@@ -254,10 +254,10 @@ func (d *drawing) color(line string) string {
 	return strings.Replace(line, "  "+word, "  "+color+word+plain, 1)
 }
 
-// line returns the evenness of the fabric ports: worst ÷ mean over all of them, and over
+// line returns the evenness of the fabric ports: max ÷ mean over all of them, and over
 // those that carry traffic.
 func (p Paths) line(g glyphs) string {
-	text := fmt.Sprintf("path share: worst %s mean %s over the %d fabric ports", g.divided, p.WorstToMean.ratio(), p.Count)
+	text := fmt.Sprintf("path share: max %s mean %s over the %d fabric ports", g.divided, p.WorstToMean.ratio(), p.Count)
 	if p.Idle > 0 && p.Idle < p.Count {
 		text += fmt.Sprintf(", %s over the %d that carry traffic", p.Carrying.ratio(), p.Count-p.Idle)
 	}

@@ -221,7 +221,7 @@ func TestHeaderSays(t *testing.T) {
 		t.Errorf("Redis is down, and the last frame does not stay:\n%s", got)
 	}
 	if got := h.View("leaf1", now.At.Add(20*time.Second), "").Frame(Layout{}); !strings.Contains(got, "! the counters are 20 s old: sluiced does not write any more\n") ||
-		!strings.Contains(got, "worst / mean - over the 4 fabric ports") {
+		!strings.Contains(got, "max / mean - over the 4 fabric ports") {
 		t.Errorf("sluiced was killed:\n%s", got)
 	}
 	many := change(all, func(r *rows.Row) {

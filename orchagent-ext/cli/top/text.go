@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"sluice/orchagent-ext/cli/output"
 )
 
 // glyphs are the characters beyond ASCII, or their replacements.
@@ -67,9 +69,9 @@ func (c column) width() int {
 // room characters; want returns the width of a column.
 func drop(c []column, room int, want func(column) int, titles ...string) []column {
 	for _, title := range titles {
-		width := -gap
+		width := -output.Gap
 		for _, one := range c {
-			width += gap + want(one)
+			width += output.Gap + want(one)
 		}
 		if width <= room {
 			return c
@@ -79,33 +81,20 @@ func drop(c []column, room int, want func(column) int, titles ...string) []colum
 	return c
 }
 
-// gap is the columns of the screen between two of a table.
-const gap = 2
-
 // lines prints columns beside each other, the titles first.
 func lines(columns []column) []string {
-	out := make([]strings.Builder, len(columns[0].cells)+1)
+	l := output.Line{Widths: make([]int, len(columns)), Right: make([]bool, len(columns))}
 	for i, c := range columns {
-		w := c.width()
-		for row := range out {
-			cell := c.title
-			if row > 0 {
-				cell = c.cells[row-1]
-			}
-			pad := strings.Repeat(" ", w-width(cell))
-			if i > 0 {
-				out[row].WriteString("  ")
-			}
-			if c.left {
-				out[row].WriteString(cell + pad)
-			} else {
-				out[row].WriteString(pad + cell)
+		l.Widths[i], l.Right[i] = c.width(), !c.left
+	}
+	out, cells := make([]string, len(columns[0].cells)+1), make([]string, len(columns))
+	for row := range out {
+		for i, c := range columns {
+			if cells[i] = c.title; row > 0 {
+				cells[i] = c.cells[row-1]
 			}
 		}
+		out[row] = strings.TrimRight(string(l.Append(nil, cells)), " ")
 	}
-	all := make([]string, len(out))
-	for i := range out {
-		all[i] = strings.TrimRight(out[i].String(), " ")
-	}
-	return all
+	return out
 }

@@ -11,11 +11,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sluice/tests/configtest"
-
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/hold/congestion"
+	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/switch/engine"
+	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
 )
 
@@ -39,24 +40,27 @@ func openFiles(t *testing.T) int {
 // Stop ends the goroutines, closes the sockets and removes the marks; then the same Control
 // starts again.
 func TestStopEndsAllThatReconcileStarted(t *testing.T) {
-	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, []string{"SLUICE_THRESHOLD", "gold", "high_bytes=100000"},
-		[]string{"SLUICE_PORT", "Ethernet4", "role=fabric", "threshold=gold"}, []string{"SLUICE_PFCM", "global", "admin_state=enabled"})
-	chosen := engine.Choices{engine.NeedThreshold: {Method: engine.Exact}, engine.NeedHold: {Method: engine.Exact}}
+	s := &Settings{
+		PFCM: true, Task: flowcontrol.Config{Generate: true, Obey: true, Codes: notify.DefaultCodePoints()}, Ports: []string{"Ethernet0", "Ethernet4"},
+		Devices:    []Device{{Port: flowcontrol.Port{Name: "Ethernet4", Notify: true}, Watched: true, Members: []Member{{Name: "Ethernet4"}}}},
+		Thresholds: map[string]Threshold{"Ethernet4": {Threshold: congestion.Threshold{High: 100_000, Low: 50_000}}},
+	}
+	in := Inputs{Choices: engine.Choices{engine.NeedThreshold: {Method: engine.Exact}, engine.NeedHold: {Method: engine.Exact}}}
 	log := slog.New(slog.DiscardHandler)
-	g, ctx := task.NewGroup(t.Context(), log)
+	g, _ := task.NewGroup(t.Context(), log)
 	library := &idle{marking{set: map[sai.ObjectID]marks{}}}
-	env := &Environment{Library: library, Ports: fakePorts{}, Log: log}
+	env := &Environment{Switch: Switch{Library: library, Ports: fakePorts{}}, Log: log}
 	var c Control
 	files := 0
 	for round := range 3 {
-		c.Reconcile(ctx, g, Settings{Snapshot: s, Choices: chosen}, env)
+		c.Reconcile(g, s, in, env)
 		if errors.Is(c.err, unix.EPERM) {
 			t.Skip("the sockets of notifications need CAP_NET_RAW: ", c.err)
 		}
 		if c.err != nil {
 			t.Fatal(c.err)
 		}
-		for deadline := time.After(time.Minute); !c.Active(); c.Reconcile(ctx, g, Settings{Snapshot: s, Choices: chosen}, env) {
+		for deadline := time.After(time.Minute); !c.Active(); c.Reconcile(g, s, in, env) {
 			select {
 			case <-c.Changed():
 			case <-deadline:
@@ -66,12 +70,12 @@ func TestStopEndsAllThatReconcileStarted(t *testing.T) {
 		if !c.Active() || c.Changed() == nil || c.learner.Load() == nil || library.set[503] == (marks{}) {
 			t.Fatalf("flow control does not run: %v, marks %v", c.err, library.set)
 		}
-		before := c.running
-		if c.Reconcile(ctx, g, Settings{Snapshot: s, Choices: chosen}, env); c.running != before {
+		before := c.part.Worker()
+		if c.Reconcile(g, s, in, env); c.part.Worker() != before {
 			t.Error("the same settings started flow control again")
 		}
 		if round == 2 {
-			c.Reconcile(ctx, g, Settings{Snapshot: configtest.Snapshot(t, configtest.Port0), Choices: chosen}, env)
+			c.Reconcile(g, &Settings{}, in, env)
 		} else {
 			c.Stop()
 		}
@@ -97,9 +101,8 @@ func TestStopEndsAllThatReconcileStarted(t *testing.T) {
 }
 
 func TestFlowControlIsRefusedWithTheReasonOfTheSwitch(t *testing.T) {
-	s := configtest.Snapshot(t, configtest.Port0, []string{"SLUICE_PFCM", "global", "admin_state=enabled"})
 	var c Control
-	c.Reconcile(t.Context(), task.Group{}, Settings{Snapshot: s, Choices: engine.Choices{engine.NeedThreshold: {Method: engine.None, Reason: "no events"}}}, &Environment{})
+	c.Reconcile(task.Group{}, &Settings{PFCM: true}, Inputs{Choices: engine.Choices{engine.NeedThreshold: {Method: engine.None, Reason: "no events"}}}, &Environment{})
 	if c.err == nil || c.err.Error() != "no events" || c.Active() {
 		t.Errorf("refused with %v", c.err)
 	}

@@ -9,10 +9,8 @@ import (
 	"github.com/openconfig/ygot/ygot"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/switch/engine"
@@ -22,11 +20,11 @@ import (
 )
 
 // Describe adds the state of notifications, and warnings about them, to a report.
-func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.Snapshot) {
-	if !policy.Controls(s) {
+func (c *Control) Describe(report *status.Report, e *status.Encoder, s *Settings) {
+	if !s.On() {
 		return
 	}
-	r, state, reason := c.running, telemetry.Active, ""
+	r, state, reason := c.part.Worker(), telemetry.Active, ""
 	if c.starting() {
 		state = telemetry.Off
 	}
@@ -37,7 +35,7 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.S
 			state = telemetry.Failed
 		}
 	}
-	for leaf, on := range map[string]bool{"pfcm": policy.SendsPFCM(s), "ppfc": policy.UsesPPFC(s), "rate_advice": policy.Advises(s)} {
+	for leaf, on := range map[string]bool{"pfcm": s.PFCM, "ppfc": s.PPFC, "rate_advice": s.Advice} {
 		if on {
 			e.Fill(&report.Row, leaf, state)
 		}
@@ -49,10 +47,10 @@ func (c *Control) Describe(report *status.Report, e *status.Encoder, s *config.S
 		return
 	}
 	known, _ := r.neighbors.Ports()
-	report.Warn(warnings(s, r.config, known)...)
-	report.Warn(r.Realtime(), c.partial, c.trips.Warning(s))
-	if c.trips.InUse > 0 {
-		report.Row.RttUs = telemetry.Small(int(c.trips.InUse.Microseconds()))
+	report.Warn(s.warnings(r.config, known)...)
+	report.Warn(r.Realtime(), c.partial, c.trips.warning())
+	if c.trips.inUse > 0 {
+		report.Row.RttUs = telemetry.Small(int(c.trips.inUse.Microseconds()))
 	}
 	report.Warn(r.late...)
 	if why := c.Unproven(); why != "" {
@@ -99,7 +97,7 @@ func (r *releasedLog) due(total uint64, now int64) (n uint64, due bool) {
 
 // Count reads the counters of the last report, and returns the rows of SLUICE_NOTIFY_STATS.
 func (c *Control) Count(e *status.Encoder) []ygot.GoStruct {
-	r := c.running
+	r := c.part.Worker()
 	if r == nil {
 		return nil
 	}
@@ -107,7 +105,7 @@ func (c *Control) Count(e *status.Encoder) []ygot.GoStruct {
 		return nil
 	}
 	if n, due := r.released.due(r.report.Counters.Watchdog, r.report.At); due {
-		r.log.Warn("a neighbor held flows for too long without an end: they go on, and it is ignored about them", "times", n)
+		r.log.Warn("hold limit reached: flows released, further holds of them by the neighbor ignored", "times", n)
 	}
 	counted := r.rows(e.Fill)
 	c.earlier.add(counted)
@@ -120,7 +118,7 @@ func (r *running) rows(set fill) []ygot.GoStruct {
 		report: r.report, bad: r.messages.Count, dropped: r.messages.Dropped, policed: r.messages.Policed, full: r.messages.Full(), solicited: r.neighbors.Solicited(),
 	}
 	if s, err := r.library.FlowStats(); err == nil { // else it does not count
-		n.unmonitored, n.queueFull, n.queueLost, n.queueStale = s.Unmonitored, s.HoldQueueFull, s.HoldQueueLost, s.HoldQueueStale
+		n.unmonitored, n.queueFull, n.queueLost, n.queueStale, n.queuePassed = s.Unmonitored, s.HoldQueueFull, s.HoldQueueLost, s.HoldQueueStale, s.HoldQueuePassed
 	}
 	return n.rows(set)
 }
@@ -150,8 +148,10 @@ func (c *Control) DepthRows() (all []ygot.GoStruct) {
 }
 
 // HoldRows returns the rows of SLUICE_HOLD.
-func (c *Control) HoldRows(now status.Instant) []ygot.GoStruct {
-	r := c.running
+func (c *Control) HoldRows(now status.Instant) []ygot.GoStruct { return c.part.Worker().holdRows(now) }
+
+// holdRows returns the rows of SLUICE_HOLD by the last report; r may be nil.
+func (r *running) holdRows(now status.Instant) []ygot.GoStruct {
 	if r == nil || r.report == nil {
 		return nil
 	}
@@ -204,11 +204,15 @@ func (r *running) port(index uint32) *flowcontrol.Port {
 // FlowRows returns the rows of SLUICE_FLOW: those that are known, with the state of flows that
 // are congested or held, and rows of congested flows besides.
 func (c *Control) FlowRows(known []*telemetry.Flow, now status.Instant) []ygot.GoStruct {
+	return c.part.Worker().flowRows(known, now)
+}
+
+// flowRows returns the rows of SLUICE_FLOW by the last report; r may be nil.
+func (r *running) flowRows(known []*telemetry.Flow, now status.Instant) []ygot.GoStruct {
 	all := make([]ygot.GoStruct, len(known))
 	for i, f := range known {
 		all[i] = f
 	}
-	r := c.running
 	if r == nil || r.report == nil {
 		return all
 	}

@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"sluice/orchagent-ext/daemon/roundtrips"
 	"sluice/orchagent-ext/flows/rtt"
 	"sluice/orchagent-ext/hold/flowcontrol"
-	"sluice/tests/configtest"
 )
 
 // Advice goes by the time to the farthest host that may be advised, measured where none is
@@ -29,7 +27,7 @@ func TestAdviceGoesByTheFarthestHost(t *testing.T) {
 	reaction := host("10.0.0.2", 35*time.Millisecond, rtt.Advice, 0)
 	silent := host("10.0.0.3", 30*time.Millisecond, rtt.Advice, 0)
 	for name, tt := range map[string]struct {
-		configured string
+		configured time.Duration
 		packets    []rtt.Host
 		reactions  []rtt.Host
 		before     time.Duration
@@ -43,22 +41,19 @@ func TestAdviceGoesByTheFarthestHost(t *testing.T) {
 		"a bit less than before":         {packets: []rtt.Host{far}, before: 16384 * time.Microsecond, inUse: 16384 * time.Microsecond},
 		"much less than before":          {packets: []rtt.Host{far}, before: 32768 * time.Microsecond, inUse: 8192 * time.Microsecond},
 		"not measured any longer":        {before: 32768 * time.Microsecond, inUse: 32768 * time.Microsecond},
-		"as configured":                  {configured: "rtt_us=10000", packets: []rtt.Host{near, far}, inUse: 10 * time.Millisecond},
-		"configured, and four times off": {configured: "rtt_us=20000", packets: []rtt.Host{near, far}, inUse: 20 * time.Millisecond, warned: "10.0.0.2, is 5000 us away"},
-		"configured, and a fourth":       {configured: "rtt_us=1250", packets: []rtt.Host{far}, inUse: 1250 * time.Microsecond, warned: "10.0.0.2, is 5000 us away"},
+		"as configured":                  {configured: 10000 * time.Microsecond, packets: []rtt.Host{near, far}, inUse: 10 * time.Millisecond},
+		"configured, and four times off": {configured: 20000 * time.Microsecond, packets: []rtt.Host{near, far}, inUse: 20 * time.Millisecond, warned: "10.0.0.2, is 5000 us away"},
+		"configured, and a fourth":       {configured: 1250 * time.Microsecond, packets: []rtt.Host{far}, inUse: 1250 * time.Microsecond, warned: "10.0.0.2, is 5000 us away"},
 	} {
-		row := []string{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled"}
-		if tt.configured != "" {
-			row = append(row, tt.configured)
-		}
-		s := configtest.Snapshot(t, row, []string{"SLUICE_RATE_ADVICE_HOST", "10.0.0.0/8", "NULL=NULL"})
+		advice := &flowcontrol.Advice{Hosts: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+		advice.Pace.RTT = tt.configured
 		for i := range tt.reactions { // of the task's clock
 			tt.reactions[i].At -= now.UnixNano()
 		}
-		r := roundtrips.Times{InUse: tt.before}
-		r.Update(advice(s), tt.packets, &flowcontrol.Report{Hosts: tt.reactions}, now)
-		if w := r.Warning(s); r.InUse != tt.inUse || (tt.warned == "") != (w == "") || !strings.Contains(w, tt.warned) {
-			t.Errorf("%s: %v, %q, want %v, %q", name, r.InUse, w, tt.inUse, tt.warned)
+		r := roundTrips{inUse: tt.before}
+		r.update(advice, tt.packets, &flowcontrol.Report{Hosts: tt.reactions}, now)
+		if w := r.warning(); r.inUse != tt.inUse || (tt.warned == "") != (w == "") || !strings.Contains(w, tt.warned) {
+			t.Errorf("%s: %v, %q, want %v, %q", name, r.inUse, w, tt.inUse, tt.warned)
 		}
 	}
 }

@@ -10,13 +10,10 @@ import (
 	"math"
 	"net"
 	"reflect"
-	"sync"
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/task"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/neighbors"
 	"sluice/orchagent-ext/hold/watch"
@@ -26,9 +23,10 @@ import (
 // running is flow control while it runs: the real-time task, and all that it works with.
 type running struct {
 	*flowcontrol.Task
-	log *slog.Logger
+	log      *slog.Logger
+	realtime func(on bool) // of the process; nil: it stays as it is
 	// The switch, the raw sockets, and the kernel's neighbor table, which the task works
-	// with. end closes messages; the library stays open.
+	// with. release closes messages; the library stays open.
 	library   flowcontrol.Library
 	estimates *watch.Flows // the library, where the switch watches no flow; nil: it does
 	messages  *packetio.Messages
@@ -41,11 +39,15 @@ type running struct {
 	report   *flowcontrol.Report // the last one; nil before the first
 	released releasedLog
 	late     []string
-
-	// cancel ends the three goroutines, and done waits for them.
-	cancel context.CancelFunc
-	done   sync.WaitGroup
 }
+
+// mode is how flows that fill queues are known.
+type mode uint8
+
+const (
+	exact     mode = iota + 1 // the switch watches single flows
+	estimated                 // by readings of queues and samples
+)
 
 // naming is how a switch names flows. The zero value: it was not set.
 type naming struct {
@@ -57,11 +59,10 @@ type naming struct {
 // marks are those of a queue, in octets. The zero value watches no flow there.
 type marks struct{ high, low uint32 }
 
-// start starts flow control of a switch, which is idle until it is configured. exact: the switch
-// watches single flows.
-func start(ctx context.Context, g task.Group, exact bool, env *Environment) (_ *running, err error) {
-	r := &running{log: env.Log, library: env.Library, neighbors: neighbors.New(env.Log), marks: map[sai.ObjectID]marks{}}
-	if !exact {
+// newRunning returns flow control of a switch, which is idle until it is configured.
+func newRunning(m mode, env *Environment) (_ *running, err error) {
+	r := &running{log: env.Log, realtime: env.Realtime, library: env.Library, neighbors: neighbors.New(env.Log), marks: map[sai.ObjectID]marks{}}
+	if m == estimated {
 		if r.estimates, err = watch.New(env.Depths); err != nil {
 			return nil, err
 		}
@@ -82,27 +83,29 @@ func start(ctx context.Context, g task.Group, exact bool, env *Environment) (_ *
 	if r.Task, err = flowcontrol.New(r.library, events, r.messages); err != nil {
 		return nil, err
 	}
-	ctx, r.cancel = context.WithCancel(ctx)
-	tasks := []func(context.Context) error{r.Run, r.messages.Run, r.neighbors.Run}
-	if r.estimates != nil {
-		tasks = append(tasks, r.estimates.Run)
-	}
-	for _, run := range tasks {
-		r.done.Add(1)
-		g.Go(func() error {
-			defer r.done.Done()
-			return run(ctx)
-		})
-	}
 	return r, nil
 }
 
-// end ends the task, which releases holds and cancels requests to neighbors, and removes the
-// marks of queues. It calls ended when the task has published its last report.
-func (r *running) end(ended func(*running)) {
-	r.cancel()
-	r.done.Wait()
-	ended(r)
+// Run implements [task.Worker]: when ctx ends holds are released, and requests to neighbors are
+// canceled.
+func (r *running) Run(ctx context.Context) error {
+	if r.realtime != nil {
+		r.realtime(true)
+		defer r.realtime(false)
+	}
+	g, ctx := task.NewGroup(ctx, r.log)
+	parts := []func(context.Context) error{r.Task.Run, r.messages.Run, r.neighbors.Run}
+	if r.estimates != nil {
+		parts = append(parts, r.estimates.Run)
+	}
+	for _, run := range parts {
+		g.Go(func() error { return run(ctx) })
+	}
+	return g.Wait()
+}
+
+// release removes the marks of queues and closes the descriptors, after Run has returned.
+func (r *running) release() {
 	for queue := range r.marks {
 		_ = r.library.SetQueueMarks(queue, 0, 0) // the queue may have gone
 	}
@@ -112,7 +115,7 @@ func (r *running) end(ended func(*running)) {
 // close closes the descriptors.
 func (r *running) close() (err error) {
 	if r.Task != nil {
-		err = r.Close()
+		err = r.Task.Close()
 	}
 	if r.messages != nil {
 		err = errors.Join(err, r.messages.Close())
@@ -126,9 +129,8 @@ func (r *running) close() (err error) {
 // configure gives the task the configuration, the neighbors and queues of now, and the round-trip
 // time to senders; 0: it is not known. The first configuration comes with neighbors: before these
 // were read the task stays idle. Those of ports that come later follow by [Control.Changed].
-func (r *running) configure(want Settings, sw Ports, trip time.Duration) error {
-	s := want.Snapshot
-	r.neighbors.SetPorts(watched(s))
+func (r *running) configure(want wanted, sw Ports, trip time.Duration) error {
+	r.neighbors.SetPorts(want.watched())
 	known, current := r.neighbors.Ports()
 	if !current && r.config == nil {
 		return nil
@@ -137,21 +139,21 @@ func (r *running) configure(want Settings, sw Ports, trip time.Duration) error {
 	if c.Advice != nil {
 		c.Advice.Pace.RTT = trip
 	}
-	c.Ports = portsOf(s, known, sw.PortID)
+	c.Ports = want.ports(known, sw.PortID)
 	number(c.Ports)
-	queues, err := queuesOf(s, sw, c.Sends() && want.watches())
+	queues, err := want.queues(sw, c.Sends() && want.watches())
 	c.Queues = queues
 	r.late = nil
 	if want.estimates() {
 		r.late = want.limit(c, queues)
-		ports, unknown := classesOf(s, sw)
+		ports, unknown := classesOf(want.Ports, sw)
 		err = errors.Join(err, unknown)
 		r.estimates.Configure(want.watchConfig(queues, ports))
 	} else if r.estimates != nil {
 		r.estimates.Configure(nil)
 	}
 	names := naming{sai.FlowKeyLabel, c.Seed, true}
-	if s.Global.Classification == config.Classify5Tuple {
+	if want.FiveTuple {
 		names.key = sai.FlowKeyFiveTuple
 	}
 	if r.names != names {
@@ -159,7 +161,7 @@ func (r *running) configure(want Settings, sw Ports, trip time.Duration) error {
 			return err
 		}
 		if !r.names.set {
-			r.assumeStale(s, sw)
+			r.assumeStale(want.Ports, sw)
 		}
 		r.names = names
 	}
@@ -168,7 +170,7 @@ func (r *running) configure(want Settings, sw Ports, trip time.Duration) error {
 			return err
 		}
 		if err := r.messages.Unpoliced(); err != nil && r.config == nil {
-			r.log.Warn("a flood of messages by one port may delay those of others", "error", err)
+			r.log.Warn("cannot police messages by port: a flood at one port may delay those of others", "error", err)
 		}
 		r.config = c
 		r.Configure(c)
@@ -189,11 +191,11 @@ func number(ports []flowcontrol.Port) {
 }
 
 // assumeStale notes that an earlier process may have left marks on any queue.
-func (r *running) assumeStale(s *config.Snapshot, sw Ports) {
-	for _, p := range policy.Ports(s) {
-		ids, err := sw.QueueIDs(p.Name)
+func (r *running) assumeStale(ports []string, sw Ports) {
+	for _, name := range ports {
+		ids, err := sw.QueueIDs(name)
 		if err != nil {
-			continue // queuesOf returns this error for ports that need queues
+			continue // Settings.queues returns this error for ports that need queues
 		}
 		for _, id := range ids {
 			// no threshold has these

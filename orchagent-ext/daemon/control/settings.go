@@ -10,134 +10,143 @@ import (
 	"slices"
 	"time"
 
-	"sluice/orchagent-ext/daemon/policy"
-	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/flows/rtt"
 	"sluice/orchagent-ext/hold/congestion"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/neighbors"
 	"sluice/orchagent-ext/switch/engine"
-	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
-	"sluice/yang/model"
 )
 
-var encapsulations = map[model.E_SonicSluice_SonicSluice_SLUICE_PFCM_Global_Encapsulation]notify.Encapsulation{
-	model.SonicSluice_SonicSluice_SLUICE_PFCM_Global_Encapsulation_icmpv6:              notify.ICMPv6,
-	model.SonicSluice_SonicSluice_SLUICE_PFCM_Global_Encapsulation_hop_by_hop:          notify.HopByHop,
-	model.SonicSluice_SonicSluice_SLUICE_PFCM_Global_Encapsulation_destination_options: notify.DestinationOptions,
+// Settings are what flow control works by, of a configuration. With the zero value it is off.
+type Settings struct {
+	PFCM, PPFC, Advice bool // kinds of messages that are enabled
+
+	Task      flowcontrol.Config // but for Ports, Queues and Source
+	Source    flowcontrol.Source // holds at the senders of flows, where the switch has that method
+	FiveTuple bool               // the switch distinguishes flows by their 5-tuple, else by label
+
+	Ports      []string             // of the switch, sorted by name
+	Devices    []Device             // sorted by name
+	Thresholds map[string]Threshold // by port
+
+	// Read are the queues whose depth is read by the method sampled, PORT:NUMBER; Unread is how
+	// many more there are.
+	Read   []string
+	Unread int
+
+	Warnings []string // of rows that lack others, or have no effect
 }
 
-// codePoints returns the configured code points.
-func codePoints(s *config.Snapshot) notify.CodePoints {
-	c := notify.DefaultCodePoints()
-	c.PFCMType, c.PFCMCode, c.PFCMOption = *s.PFCM.Icmpv6Type, *s.PFCM.Icmpv6Code, *s.PFCM.OptionType
-	c.PPFCTypeV6, c.PPFCCodeV6 = *s.PPFC.Icmpv6Type, *s.PPFC.Icmpv6Code
-	c.PPFCTypeV4, c.PPFCCodeV4 = *s.PPFC.Icmpv4Type, *s.PPFC.Icmpv4Code
-	c.PPFCPort = *s.PPFC.UdpPort
-	c.Figure2 = s.PPFC.Figure2 == model.SonicSluice_SonicSluice_SLUICE_PPFC_Global_Figure2_accept
-	return c
+// On reports whether notifications are sent or obeyed. Only then the real-time task runs.
+func (s *Settings) On() bool { return s.PFCM || s.PPFC || s.Advice }
+
+// Device is a netdev that has addresses: a port, or a PortChannel with its members.
+type Device struct {
+	Port     flowcontrol.Port // as configured: its name, and what it faces
+	Watched  bool             // its neighbor is needed. Hosts get no PFCM unless Upstream is set
+	Upstream netip.Addr       // the configured neighbor; the zero value: it is looked for
+	Members  []Member
+}
+
+// Member is a port of the switch.
+type Member struct {
+	Name      string
+	SpeedMbps uint32 // 0: unknown
+}
+
+// Threshold is that of the queues of a port.
+type Threshold struct {
+	congestion.Threshold
+	Queues    []uint8 // numbers; empty: all
+	Buffer    uint64  // octets that a queue has room for; 0: unknown
+	SpeedMbps uint32  // of the port; 0: unknown
+}
+
+// Inputs are what flow control goes by beside its settings.
+type Inputs struct {
+	Choices  engine.Choices // methods of the switch; nil before it was probed
+	Hosts    []rtt.Host     // round-trip times that packets show, in ns since 1970
+	Now      time.Time
+	Sampling uint32 // packets that a sample represents, or 0
+}
+
+// wanted are settings with inputs.
+type wanted struct {
+	*Settings
+	Inputs
 }
 
 // config returns the configuration of the task by the methods of the switch, all but its ports
 // and queues.
-func (s Settings) config() *flowcontrol.Config {
-	c := configOf(s.Snapshot)
-	if !s.watches() {
+func (w wanted) config() *flowcontrol.Config {
+	c := w.Task
+	if c.Advice != nil {
+		advice := *c.Advice
+		c.Advice = &advice
+	}
+	if !w.watches() {
 		c.Generate, c.PPFC = false, nil
 	}
-	if s.Choices.Method(engine.NeedHold) == engine.Source {
-		c.Source = sourceOf(s.Snapshot)
+	if w.Choices.Method(engine.NeedHold) == engine.Source {
+		c.Source = &w.Source
 	}
-	return c
+	return &c
 }
 
-// configOf returns the configuration of the task, all but its ports, its queues, and where flows
-// are held.
-func configOf(s *config.Snapshot) *flowcontrol.Config {
-	p := s.PFCM
-	on := policy.SendsPFCM(s)
-	c := &flowcontrol.Config{
-		Generate: on && *p.Generate, Obey: on && *p.Enforce, Translate: on && *p.TranslatePfc,
-		Encapsulation: encapsulations[p.Encapsulation], Codes: codePoints(s), Seed: *s.Global.StreamIdSeed,
-		HoldPair:        p.UnknownStream == model.SonicSluice_SonicSluice_SLUICE_PFCM_Global_UnknownStream_pair,
-		HoldLimit:       time.Duration(*p.HoldLimitMs) * time.Millisecond,
-		Receive:         flowcontrol.Rate{PerSecond: *p.RxRate, Burst: *p.RxBurst},
-		ReceiveBySource: perTenth(*p.RxRatePerSource),
-		Send:            perTenth(*p.TxRate), SendClient: perTenth(*s.RateAdvice.TxRate),
+// partial returns which part of the settings the switch cannot do; "": it does all. A
+// configuration that leaves queues alone is complete where none is watched.
+func (w wanted) partial() string {
+	switch {
+	case w.Choices.Method(engine.NeedHold) == engine.None:
+		return "neighbors are asked for holds, and no flow is held here: " + w.Choices[engine.NeedHold].Reason
+	case !w.watches() && needsThreshold(&w.Task):
+		return "flows are held at their senders, and nothing is sent about queues: " + w.Choices[engine.NeedThreshold].Reason
 	}
-	if p.RequireMark != nil {
-		c.Mark = *p.RequireMark
-	}
-	addSource(c, s)
-	return c
+	return ""
 }
 
-// perTenth returns a rate with bursts of a tenth of a second.
-func perTenth(rate uint32) flowcontrol.Rate {
-	return flowcontrol.Rate{PerSecond: rate, Burst: max(rate/10, 1)}
-}
+// watches reports whether the switch watches single flows.
+func (w wanted) watches() bool { return w.Choices.Method(engine.NeedThreshold) != engine.None }
 
-// deviceRows returns the rows of SLUICE_PORT by the netdev that has the addresses: the
-// PortChannel of a member. The PortChannel's own row takes precedence.
-func deviceRows(s *config.Snapshot) map[string]*config.Port {
-	devices := map[string]*config.Port{}
-	for _, p := range policy.Ports(s) {
-		row := s.Resolve()[p.Name]
-		if row == nil {
-			continue
-		}
-		device := p.Name
-		if p.Channel != "" {
-			device = p.Channel
-		}
-		if own := s.Ports[device]; own != nil {
-			row = own
-		}
-		if devices[device] == nil {
-			devices[device] = row
-		}
+// unable returns why the switch neither watches single flows nor holds those that are to be
+// held; nil: it does.
+func (w wanted) unable() error {
+	if w.Choices == nil {
+		return errors.New("the abilities of the switch are not known yet")
 	}
-	return devices
+	if w.watches() {
+		return nil
+	}
+	if w.Choices.Method(engine.NeedHold) == engine.Source && (w.Task.Obey || w.Task.Ingress != nil) {
+		return nil
+	}
+	return errors.New(w.Choices[engine.NeedThreshold].Reason)
 }
 
 // watched returns the netdevs whose neighbors are needed, each with the configured neighbor or
-// the zero value. Edge ports are left out: hosts get no PFCM.
-func watched(s *config.Snapshot) map[string]netip.Addr {
-	configured := map[string]netip.Addr{}
-	for name, row := range deviceRows(s) {
-		if row.UpstreamNeighbor != nil {
-			// the model has validated it
-			configured[name], _ = netip.ParseAddr(*row.UpstreamNeighbor)
-		} else if row.Role != config.RoleEdge {
-			configured[name] = netip.Addr{}
+// the zero value.
+func (s *Settings) watched() map[string]netip.Addr {
+	all := map[string]netip.Addr{}
+	for i := range s.Devices {
+		if d := &s.Devices[i]; d.Watched {
+			all[d.Port.Name] = d.Upstream
 		}
 	}
-	return configured
+	return all
 }
 
-// portsOf returns the ports of the task, sorted by name.
-func portsOf(s *config.Snapshot, known map[string]neighbors.Port, id func(name string) sai.ObjectID) []flowcontrol.Port {
-	members := map[string][]engine.Port{}
-	for _, p := range policy.Ports(s) {
-		device := p.Name
-		if p.Channel != "" {
-			device = p.Channel
-		}
-		members[device] = append(members[device], p)
-	}
+// ports returns the ports of the task, sorted by name.
+func (s *Settings) ports(known map[string]neighbors.Port, id func(name string) sai.ObjectID) []flowcontrol.Port {
 	var ports []flowcontrol.Port
-	rows := deviceRows(s)
-	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		row, n := rows[name], known[name]
-		p := flowcontrol.Port{
-			Name: name, Index: n.Index, MAC: n.MAC, Self: n.Self, Neighbor: n.Neighbor, Also: n.Also,
-			Notify: row.Role != config.RoleEdge || row.UpstreamNeighbor != nil && row.Threshold != nil,
-			Border: row.Role == config.RoleBorder, Edge: row.Role == config.RoleEdge,
-		}
-		for _, m := range members[name] {
+	for i := range s.Devices {
+		d := &s.Devices[i]
+		p, n := d.Port, known[d.Port.Name]
+		p.Index, p.MAC, p.Self, p.Neighbor, p.Also = n.Index, n.MAC, n.Self, n.Neighbor, n.Also
+		for _, m := range d.Members {
 			if port := id(m.Name); port != sai.Null {
 				p.Members = append(p.Members, port)
-				p.Speed = s.SwitchPorts[m.Name].SpeedMbps
+				p.Speed = m.SpeedMbps
 			}
 		}
 		if len(p.Members) > 0 {
@@ -147,22 +156,18 @@ func portsOf(s *config.Snapshot, known map[string]neighbors.Port, id func(name s
 	return ports
 }
 
-// queuesOf returns the queues that have a threshold; sends reports whether the node sends
+// queues returns the queues that have a threshold; sends reports whether the node sends
 // messages about them. The error names the ports whose queues the switch does not list.
-func queuesOf(s *config.Snapshot, sw Ports, sends bool) (map[sai.ObjectID]flowcontrol.Queue, error) {
+func (s *Settings) queues(sw Ports, sends bool) (map[sai.ObjectID]flowcontrol.Queue, error) {
 	queues := map[sai.ObjectID]flowcontrol.Queue{}
 	if !sends {
 		return queues, nil
 	}
 	var errs []error
-	for name, row := range s.Resolve() {
-		port := sw.PortID(name)
-		if row.Threshold == nil || port == sai.Null {
+	for _, name := range slices.Sorted(maps.Keys(s.Thresholds)) {
+		port, t := sw.PortID(name), s.Thresholds[name]
+		if port == sai.Null {
 			continue
-		}
-		t := s.Thresholds[*row.Threshold]
-		if t == nil {
-			continue // the threshold is rejected, and so is the row
 		}
 		ids, err := sw.QueueIDs(name)
 		if err == nil && len(ids) == 0 {
@@ -174,48 +179,9 @@ func queuesOf(s *config.Snapshot, sw Ports, sends bool) (map[sai.ObjectID]flowco
 		}
 		for i, id := range ids {
 			if len(t.Queues) == 0 || slices.Contains(t.Queues, uint8(i)) {
-				queues[id] = flowcontrol.Queue{Port: port, Name: name, Number: uint8(i), Threshold: threshold(t)}
+				queues[id] = flowcontrol.Queue{Port: port, Name: name, Number: uint8(i), Threshold: t.Threshold}
 			}
 		}
 	}
 	return queues, errors.Join(errs...)
-}
-
-// threshold returns the threshold of a row of SLUICE_THRESHOLD.
-func threshold(t *config.Threshold) congestion.Threshold {
-	c := congestion.Threshold{
-		High: *t.HighBytes, Low: config.LowBytes(t), Average: time.Duration(*t.AverageUs) * time.Microsecond,
-		Action: notify.Pause, Duration: time.Duration(*t.DurationUs) * time.Microsecond,
-	}
-	if t.Action == model.SonicSluice_SonicSluice_SLUICE_THRESHOLD_SLUICE_THRESHOLD_LIST_Action_reduce {
-		c.Action = notify.Reduce(int(*t.Reduction))
-	}
-	return c
-}
-
-// warnings returns the warnings about notifications while they work.
-func warnings(s *config.Snapshot, c *flowcontrol.Config, known map[string]neighbors.Port) []string {
-	var w []string
-	w = append(w, sourceWarnings(s, c)...)
-	if needsThreshold(c) && len(c.Queues) == 0 {
-		w = append(w, "notifications are to be sent, and no port of SLUICE_PORT has a threshold")
-	}
-	if !policy.SendsPFCM(s) {
-		return w
-	}
-	if s.PFCM.AllowLoss != nil {
-		w = append(w, "SLUICE_PFCM|global allow_loss is ignored: a hold that drops breaks RoCEv2")
-	}
-	if s.Global.StreamIdScope != config.ScopeHash {
-		w = append(w, "stream_id_scope of SLUICE|global is not hash: PFCM names flows by scope hash nonetheless, and so must its neighbors")
-	}
-	for _, p := range c.Ports {
-		if why := known[p.Name].Why; why != "" && p.Notify && (!p.Border || !c.Translate) {
-			w = append(w, fmt.Sprintf("PFCM: no neighbor by %s: %s", p.Name, why))
-		}
-		if p.Border && c.Translate && p.Speed == 0 {
-			w = append(w, fmt.Sprintf("PFCM: the speed of %s is not known, so no pause is translated: set it in PORT", p.Name))
-		}
-	}
-	return w
 }

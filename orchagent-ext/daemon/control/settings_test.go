@@ -6,20 +6,13 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"sluice/tests/configtest"
-
 	"github.com/google/go-cmp/cmp"
 
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
-	"sluice/orchagent-ext/db/config"
-	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/hold/congestion"
 	"sluice/orchagent-ext/hold/flowcontrol"
@@ -49,57 +42,41 @@ func (f fakePorts) QueueIDs(name string) (ids []sai.ObjectID, err error) {
 
 func (fakePorts) Classes([]string) (map[string]*engine.Classes, error) { return nil, nil }
 
-func TestRowsOfPFCMConfigureFlowControl(t *testing.T) {
-	mark := uint32(77)
-	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, []string{"PORT", "Ethernet8", "lanes=8", "speed=100000"}, []string{"PORT", "Ethernet12", "lanes=12", "speed=100000"},
-		[]string{"PORTCHANNEL", "PortChannel1"}, []string{"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet8"}, []string{"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet12"},
-		[]string{"SLUICE_THRESHOLD", "gold", "high_bytes=100000", "queues@=3,4", "action=reduce", "reduction=30", "average_us=5"},
-		configtest.Edge0, []string{"SLUICE_PORT", "Ethernet4", "role=edge", "upstream_neighbor=fe80::9", "threshold=gold"},
-		[]string{"SLUICE_PORT", "PortChannel1", "role=border"},
-		[]string{"SLUICE", "global", "stream_id_seed=5"},
-		[]string{"SLUICE_PFCM", "global", "admin_state=enabled", "encapsulation=hop-by-hop", "icmpv6_type=210", "option_type=29", "translate_pfc=true",
-			"unknown_stream=pair", "hold_limit_ms=500", "rx_rate=100", "rx_burst=10", "rx_rate_per_source=50", "tx_rate=200", "require_mark=77"},
-		[]string{"SLUICE_PPFC", "global", "figure2=accept"})
-	if !policy.Controls(s) {
-		t.Fatal("PFCM is enabled and not in force")
+// TestPortsAndQueuesAreThoseOfTheSwitch: settings name ports, and the task has their objects.
+func TestPortsAndQueuesAreThoseOfTheSwitch(t *testing.T) {
+	gold := congestion.Threshold{High: 100_000, Low: 50_000}
+	s := &Settings{
+		Devices: []Device{
+			{Port: flowcontrol.Port{Name: "Ethernet0", Edge: true}, Members: []Member{{Name: "Ethernet0"}}},
+			{Port: flowcontrol.Port{Name: "Ethernet4", Notify: true, Edge: true}, Watched: true, Upstream: netip.MustParseAddr("fe80::9"), Members: []Member{{Name: "Ethernet4"}}},
+			{Port: flowcontrol.Port{Name: "Ethernet99", Notify: true}, Watched: true, Members: []Member{{Name: "Ethernet99"}}}, // the switch lacks it
+			{Port: flowcontrol.Port{Name: "PortChannel1", Notify: true, Border: true}, Watched: true, Members: []Member{{Name: "Ethernet12", SpeedMbps: 100_000}, {Name: "Ethernet8", SpeedMbps: 100_000}}},
+		},
+		Thresholds: map[string]Threshold{"Ethernet4": {Threshold: gold, Queues: []uint8{3, 4}}, "Ethernet99": {Threshold: gold}},
 	}
 	known := map[string]neighbors.Port{
 		"Ethernet4":    {Index: 14, MAC: roce.MAC{2, 4}, Self: netip.MustParseAddr("fe80::4"), Neighbor: netip.MustParseAddr("fe80::9"), Configured: true},
 		"PortChannel1": {Index: 18, Self: netip.MustParseAddr("fe80::8"), Neighbor: netip.MustParseAddr("fe80::18")},
 	}
-	got := configOf(s)
-	got.Ports = portsOf(s, known, fakePorts{}.PortID)
-	var err error
-	if got.Queues, err = queuesOf(s, fakePorts{}, true); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]netip.Addr{"Ethernet4": netip.MustParseAddr("fe80::9"), "PortChannel1": {}}, watched(s), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+	sameAddr := cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
+	if diff := cmp.Diff(map[string]netip.Addr{"Ethernet4": netip.MustParseAddr("fe80::9"), "Ethernet99": {}, "PortChannel1": {}}, s.watched(), sameAddr); diff != "" {
 		t.Errorf("neighbors that are watched (-want +got):\n%s", diff)
 	}
-	codes := notify.DefaultCodePoints()
-	codes.PFCMType, codes.PFCMOption, codes.Figure2 = 210, 29, true
-	gold := congestion.Threshold{High: 100_000, Low: 50_000, Average: 5 * time.Microsecond, Action: notify.Reduce(30), Duration: 40 * time.Millisecond}
-	want := &flowcontrol.Config{
-		Generate: true, Obey: true, Translate: true, Encapsulation: notify.HopByHop, Codes: codes, Seed: 5, HoldPair: true, HoldLimit: 500 * time.Millisecond,
-		Receive: flowcontrol.Rate{PerSecond: 100, Burst: 10}, ReceiveBySource: flowcontrol.Rate{PerSecond: 50, Burst: 5}, Send: flowcontrol.Rate{PerSecond: 200, Burst: 20}, SendClient: flowcontrol.Rate{PerSecond: 12800, Burst: 1280},
-		Mark: mark,
-		Ports: []flowcontrol.Port{
-			{Name: "Ethernet0", Members: []sai.ObjectID{1}, Edge: true}, // a host, which is told nothing
-			{Name: "Ethernet4", Members: []sai.ObjectID{5}, Index: 14, MAC: roce.MAC{2, 4}, Self: netip.MustParseAddr("fe80::4"), Neighbor: netip.MustParseAddr("fe80::9"), Notify: true, Edge: true},
-			{Name: "PortChannel1", Members: []sai.ObjectID{13, 9}, Index: 18, Self: netip.MustParseAddr("fe80::8"), Neighbor: netip.MustParseAddr("fe80::18"), Speed: 100_000, Notify: true, Border: true},
-		},
-		Queues: map[sai.ObjectID]flowcontrol.Queue{
-			503: {Port: 5, Name: "Ethernet4", Number: 3, Threshold: gold}, 504: {Port: 5, Name: "Ethernet4", Number: 4, Threshold: gold},
-		},
+	if diff := cmp.Diff([]flowcontrol.Port{
+		{Name: "Ethernet0", Members: []sai.ObjectID{1}, Edge: true},
+		{Name: "Ethernet4", Members: []sai.ObjectID{5}, Index: 14, MAC: roce.MAC{2, 4}, Self: netip.MustParseAddr("fe80::4"), Neighbor: netip.MustParseAddr("fe80::9"), Notify: true, Edge: true},
+		{Name: "PortChannel1", Members: []sai.ObjectID{13, 9}, Index: 18, Self: netip.MustParseAddr("fe80::8"), Neighbor: netip.MustParseAddr("fe80::18"), Speed: 100_000, Notify: true, Border: true},
+	}, s.ports(known, fakePorts{}.PortID), sameAddr); diff != "" {
+		t.Errorf("ports (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
-		t.Errorf("configuration (-want +got):\n%s", diff)
+	queues, err := s.queues(fakePorts{}, true)
+	if diff := cmp.Diff(map[sai.ObjectID]flowcontrol.Queue{
+		503: {Port: 5, Name: "Ethernet4", Number: 3, Threshold: gold}, 504: {Port: 5, Name: "Ethernet4", Number: 4, Threshold: gold},
+	}, queues); diff != "" || err != nil {
+		t.Errorf("queues, %v (-want +got):\n%s", err, diff)
 	}
-	if _, err := queuesOf(s, fakePorts{none: true}, true); err == nil || !strings.Contains(err.Error(), "Ethernet4") {
+	if _, err := s.queues(fakePorts{none: true}, true); err == nil || !strings.Contains(err.Error(), "Ethernet4") {
 		t.Errorf("without queues: %v", err)
-	}
-	if policy.Controls(configtest.Snapshot(t, configtest.Port0)) || policy.Controls(configtest.Snapshot(t, []string{"SLUICE", "global", "admin_state=disabled"}, []string{"SLUICE_PFCM", "global", "admin_state=enabled"})) {
-		t.Error("PFCM is in force though it, or all, is disabled")
 	}
 }
 
@@ -117,7 +94,7 @@ func (m *marking) SetQueueMarks(queue sai.ObjectID, high, low uint32) error {
 func TestFlowControlClearsMarksOfAnEarlierProcess(t *testing.T) {
 	m := &marking{set: map[sai.ObjectID]marks{}}
 	l := &running{library: m, marks: map[sai.ObjectID]marks{}}
-	l.assumeStale(configtest.Snapshot(t, configtest.Port0, configtest.Port4), fakePorts{})
+	l.assumeStale([]string{"Ethernet0", "Ethernet4"}, fakePorts{})
 	if err := l.mark(map[sai.ObjectID]flowcontrol.Queue{503: {Threshold: congestion.Threshold{High: 100, Low: 50}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -138,20 +115,20 @@ func TestFlowControlClearsMarksOfAnEarlierProcess(t *testing.T) {
 	}
 }
 
-func TestPFCMWithoutItsNeedsIsWarnedOf(t *testing.T) {
-	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, configtest.Fabric4, configtest.Edge0, []string{"SLUICE", "global", "stream_id_scope=local"},
-		[]string{"SLUICE_PFCM", "global", "admin_state=enabled", "allow_loss=true"})
-	c := configOf(s)
+// TestThresholdsAndNeighborsThatAreMissingAreWarnedOf: after the warnings of the configuration itself.
+func TestThresholdsAndNeighborsThatAreMissingAreWarnedOf(t *testing.T) {
+	s := &Settings{PFCM: true, Warnings: []string{"of the rows"}}
+	c := &flowcontrol.Config{Generate: true, Ports: []flowcontrol.Port{{Name: "Ethernet0", Edge: true}, {Name: "Ethernet4", Notify: true}}}
 	known := map[string]neighbors.Port{"Ethernet4": {Index: 1, Why: "no answer"}, "Ethernet0": {Why: "a host"}}
-	c.Ports = portsOf(s, known, fakePorts{}.PortID)
-	w := warnings(s, c, known)
-	for _, want := range []string{"allow_loss is ignored", "scope hash", "no port of SLUICE_PORT has a threshold", "no neighbor by Ethernet4: no answer"} {
-		if !slices.ContainsFunc(w, func(s string) bool { return strings.Contains(s, want) }) {
-			t.Errorf("no warning says %q: %q", want, w)
-		}
+	got := s.warnings(c, known)
+	want := []string{"of the rows", "notifications are to be sent, and no port of SLUICE_PORT has a threshold", "PFCM: no neighbor by Ethernet4: no answer"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
-	if len(w) != 4 {
-		t.Errorf("%q", w)
+	c.Ports[1].Border, c.Translate = true, true
+	want[2] = "PFCM: the speed of Ethernet4 is not known, so no pause is translated: set it in PORT"
+	if diff := cmp.Diff(want, s.warnings(c, known)); diff != "" {
+		t.Errorf("at a border (-want +got):\n%s", diff)
 	}
 }
 
@@ -159,13 +136,13 @@ func TestPFCMWithoutItsNeedsIsWarnedOf(t *testing.T) {
 func TestCongestedAndHeldFlowsHaveRows(t *testing.T) {
 	now := status.Instant{Wall: time.Unix(1000, 0), Monotonic: 5e9} // half a second after the report
 	src, dst := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
-	c := Control{running: &running{config: &flowcontrol.Config{}, report: &flowcontrol.Report{
+	r := &running{config: &flowcontrol.Config{}, report: &flowcontrol.Report{
 		At:    45e8,
 		Flows: []flowcontrol.CongestedFlow{{Port: "Ethernet4", Number: 3, In: "Ethernet0", Source: src, Destination: dst, DestQP: 17, Label: 9, Stream: 7, Octets: 150_000, Congested: true, Requested: true, To: netip.MustParseAddr("fe80::1"), Since: 4e9}, {}},
 		Holds: []flowcontrol.Hold{{Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Index: 4, Queue: 3, Stream: 8, Since: 4e9, Until: 6e9}, {Kind: notify.KindPFCM, From: netip.MustParseAddr("fe80::2"), Stream: 9, Ignored: true}},
-	}}}
+	}}
 	id := func(n uint16) *uint16 { return &n }
-	got := encoded(t, c.FlowRows([]*telemetry.Flow{{Id: telemetry.Text("held"), StreamId: id(8)}, {Id: telemetry.Text("other"), StreamId: id(9)}}, now))
+	got := encoded(t, r.flowRows([]*telemetry.Flow{{Id: telemetry.Text("held"), StreamId: id(8)}, {Id: telemetry.Text("other"), StreamId: id(9)}}, now))
 	want := []rows.Row{
 		{Table: "SLUICE_FLOW", Key: "held", Fields: map[string]string{"stream_id": "8", "state": "held", "since": "1970-01-01T00:16:39Z"}},
 		{Table: "SLUICE_FLOW", Key: "other", Fields: map[string]string{"stream_id": "9"}},
@@ -177,12 +154,12 @@ func TestCongestedAndHeldFlowsHaveRows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("flows (-want +got):\n%s", diff)
 	}
-	for _, r := range append(got[2:], encoded(t, c.HoldRows(now))...) {
+	for _, r := range append(got[2:], encoded(t, r.holdRows(now))...) {
 		if _, err := rows.Decode(r); err != nil {
 			t.Errorf("the model does not know %v: %v", r, err)
 		}
 	}
-	h := encoded(t, c.HoldRows(now))
+	h := encoded(t, r.holdRows(now))
 	if len(h) != 2 || h[0].Fields["until"] != "1970-01-01T00:16:41Z" || h[0].Fields["state"] != "held" || h[1].Fields["state"] != "ignored" {
 		t.Errorf("holds %v", h)
 	}
@@ -204,32 +181,6 @@ func TestReleasedHoldsAreLoggedOnceAMinute(t *testing.T) {
 	}
 }
 
-// TestCodePointsAreThoseOfTheModel: the codec takes the numbers that CONFIG_DB takes, so that the
-// tools refuse what rows refuse.
-func TestCodePointsAreThoseOfTheModel(t *testing.T) {
-	for _, field := range []struct {
-		table, name string
-		last        int
-		set         func(c *notify.CodePoints, v uint16)
-	}{
-		{"SLUICE_PFCM", "icmpv6_type", 255, func(c *notify.CodePoints, v uint16) { c.PFCMType = uint8(v) }},
-		{"SLUICE_PFCM", "option_type", 255, func(c *notify.CodePoints, v uint16) { c.PFCMOption = uint8(v) }},
-		{"SLUICE_PPFC", "icmpv6_type", 255, func(c *notify.CodePoints, v uint16) { c.PPFCTypeV6 = uint8(v) }},
-		{"SLUICE_PPFC", "icmpv4_type", 255, func(c *notify.CodePoints, v uint16) { c.PPFCTypeV4 = uint8(v) }},
-		{"SLUICE_PPFC", "udp_port", 6400, func(c *notify.CodePoints, v uint16) { c.PPFCPort = v }},
-	} {
-		for v := range field.last + 1 {
-			codes := notify.DefaultCodePoints()
-			field.set(&codes, uint16(v))
-			row := rows.Row{Table: field.table, Key: "global", Fields: map[string]string{field.name: strconv.Itoa(v)}}
-			_, rejected := config.New().Apply([]sonicdb.Change{{Row: row}})
-			if taken := len(rejected) == 0; taken != (codes.Validate() == nil) {
-				t.Errorf("%s %s=%d: the row is taken: %v, the codec: %v", field.table, field.name, v, taken, codes.Validate())
-			}
-		}
-	}
-}
-
 // TestPortsToHostsHaveTheirIndex: no neighbor is looked for there, and PPFC names them by it.
 func TestPortsToHostsHaveTheirIndex(t *testing.T) {
 	lo, err := net.InterfaceByName("lo")
@@ -242,18 +193,5 @@ func TestPortsToHostsHaveTheirIndex(t *testing.T) {
 		if ports[i].Index != want {
 			t.Errorf("port %d has index %d, want %d", i, ports[i].Index, want)
 		}
-	}
-}
-
-// PFCM names flows by their label whatever classification is configured: that is of the Stream
-// IDs of scope global.
-//
-//conformance:draft-yang/by-5-tuple
-func TestClassificationLeavesPFCMAsItIs(t *testing.T) {
-	pfcm := []string{"SLUICE_PFCM", "global", "admin_state=enabled"}
-	byLabel := configOf(configtest.Snapshot(t, configtest.Port0, pfcm))
-	byTuple := configOf(configtest.Snapshot(t, configtest.Port0, pfcm, []string{"SLUICE", "global", "classification=5-tuple"}))
-	if diff := cmp.Diff(byLabel, byTuple, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
-		t.Errorf("(-by label +by 5-tuple):\n%s", diff)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/daemon/memory"
+	"sluice/orchagent-ext/daemon/settings"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
@@ -25,13 +26,13 @@ const (
 )
 
 // ErrLoading is the failure while SONiC loads CONFIG_DB.
-var ErrLoading = errors.New("CONFIG_DB is being loaded (" + initialized + " is 0): nothing is changed until it is")
+var ErrLoading = errors.New("SONiC is loading CONFIG_DB (" + initialized + " is 0): changes wait for it")
 
 // NoPorts is the warning in a phase that is [Phase.Unloaded].
-const NoPorts = "CONFIG_DB has no PORT rows any more: what is on the switch is kept until it has, for 5 minutes at most"
+const NoPorts = "CONFIG_DB lost its PORT rows: objects on the switch stay until they return, for 5 minutes at most"
 
 // Emptied is the warning while CONFIG_DB loses its rows.
-const Emptied = initialized + " is gone from CONFIG_DB: what is on the switch is kept until SONiC has loaded it again, for 5 minutes at most"
+const Emptied = initialized + " is gone from CONFIG_DB: objects on the switch stay until SONiC has loaded it again, for 5 minutes at most"
 
 // longestLoading is how long the objects on the switch are kept while CONFIG_DB is emptied or loaded.
 const longestLoading = 5 * time.Minute
@@ -44,6 +45,8 @@ type State struct {
 	snapshot   *config.Snapshot // nil: Unread
 	latest     *config.Snapshot // of the rows as they are
 	whole      *config.Snapshot // the last one that was complete; nil before the first
+	settings   *settings.Settings
+	settingsOf *config.Snapshot // that they are of
 	phase      Phase
 	sonic      bool      // SONiC has loaded CONFIG_DB
 	held       bool      // it empties CONFIG_DB: the snapshot is the last complete one
@@ -74,8 +77,13 @@ func (s *State) Remove() error { return s.inForce.Remove() }
 // Warning returns why the rows in force are not kept; "": they are.
 func (s *State) Warning() string { return s.inForce.Warning() }
 
-// Snapshot returns the configuration in force; nil: Unread.
-func (s *State) Snapshot() *config.Snapshot { return s.snapshot }
+// Settings returns those of the configuration in force; nil: Unread.
+func (s *State) Settings() *settings.Settings {
+	if s.settingsOf != s.snapshot {
+		s.settings, s.settingsOf = settings.Of(s.snapshot), s.snapshot
+	}
+	return s.settings
+}
 
 // Phase returns the phase that CONFIG_DB is in.
 func (s *State) Phase() Phase { return s.phase }
@@ -134,7 +142,7 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 	s.snapshot = snapshot
 	for i := range rejected {
 		if i < loggedRows {
-			s.log.Warn("a row is not in force", "error", &rejected[i])
+			s.log.Warn("row rejected", "error", &rejected[i])
 		}
 		s.rejectedAt[rejected[i].Table+"|"+rejected[i].Key] = s.now()
 	}
@@ -159,7 +167,7 @@ func (s *State) remember(ctx context.Context) Event {
 	s.rows.Remember(known)
 	errs, err := s.stateDB.Read(ctx, telemetry.TableConfigError)
 	if err != nil {
-		s.log.Warn("last good rows of an earlier process cannot be read", "error", err)
+		s.log.Warn("cannot read the last good rows of an earlier process", "error", err)
 	}
 	s.rows.Remember(telemetry.LastGood(errs))
 	if len(known) == 0 {
@@ -199,7 +207,7 @@ func (s *State) GiveUp(ctx context.Context) time.Duration {
 	case !back && !s.expired():
 		return longestLoading - s.now().Sub(s.lostAt)
 	case !back && s.snapshot != s.latest:
-		s.log.Warn("CONFIG_DB was not loaded again: what is on the switch is removed", "after", longestLoading)
+		s.log.Warn("CONFIG_DB was not loaded again: removing objects from the switch", "after", longestLoading)
 	}
 	if s.held {
 		s.held, s.whole = false, s.latest
@@ -218,9 +226,9 @@ func (s *State) initialized(ctx context.Context, want string) bool {
 	return err == nil && value == want
 }
 
-// Settle is called before the snapshot is acted on: while CONFIG_DB has ports it counts as
+// Confirm is called before the snapshot is acted on: while CONFIG_DB has ports it counts as
 // complete from now on. It returns once the rows in force are in their file.
-func (s *State) Settle() {
+func (s *State) Confirm() {
 	if s.phase.incomplete() && !s.phase.Unloaded() {
 		s.phase = s.phase.After(Complete)
 		s.whole = s.snapshot

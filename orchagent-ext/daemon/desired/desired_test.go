@@ -97,7 +97,7 @@ func TestPortsLostWhileRowsComeBack(t *testing.T) {
 			}
 			if complete {
 				apply(false, port, label)
-				s.Settle()
+				s.Confirm()
 				apply(true, port, label)
 			}
 			if due := apply(false, port); due != SettleTime {
@@ -113,8 +113,8 @@ func TestPortsLostWhileRowsComeBack(t *testing.T) {
 				}
 				return
 			}
-			if s.Snapshot().FlowLabel.AdminState != config.Enabled || len(s.Snapshot().SwitchPorts) != 1 {
-				t.Errorf("in force is %+v", s.Snapshot())
+			if s.snapshot.FlowLabel.AdminState != config.Enabled || len(s.snapshot.SwitchPorts) != 1 {
+				t.Errorf("in force is %+v", s.snapshot)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func newEmptied(t *testing.T) *emptied {
 	e.State = New(e.db, redistest.Open(t, d, "STATE_DB"), "", slog.New(slog.DiscardHandler), func() time.Time { return e.now })
 	e.initialized(loaded)
 	e.apply(false, port0, labelsOn)
-	e.Settle()
+	e.Confirm()
 	return e
 }
 
@@ -56,9 +56,9 @@ func (e *emptied) labels() bool {
 	if e.Loading(e.t.Context()) {
 		return true // nothing is changed
 	}
-	e.Settle()
+	e.Confirm()
 	e.GiveUp(e.t.Context())
-	return e.Snapshot().FlowLabel.AdminState == config.Enabled
+	return e.snapshot.FlowLabel.AdminState == config.Enabled
 }
 
 // TestEmptiedConfigurationIsInForceUntilItIsLoadedAgain, for five minutes at most. The order in which rows go
@@ -108,9 +108,9 @@ func TestOperatorDisablesWhileTheConfigurationIsEmptied(t *testing.T) {
 		if e.Loading(t.Context()) {
 			t.Fatal("it waits for SONiC")
 		}
-		e.Settle()
+		e.Confirm()
 		e.GiveUp(t.Context())
-		if e.Snapshot().Global.AdminState != config.Disabled {
+		if e.snapshot.Global.AdminState != config.Disabled {
 			t.Errorf("with ports %v: disabled is not in force", ports)
 		}
 	}

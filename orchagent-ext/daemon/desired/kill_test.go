@@ -48,15 +48,15 @@ func TestKillSwitchWaitsForNothing(t *testing.T) {
 		"something else altogether": {nil, false},
 	} {
 		s := started(t, change("SLUICE_FLOW_LABEL", "global", fields{"admin_state": "enabled"}))
-		before := s.Snapshot()
-		if got := s.Kill(sonicdb.Batch{Changes: tt.batch}); got != tt.want || disabled(s.Snapshot()) != tt.want {
-			t.Errorf("%s: %v, disabled %v; want %v", name, got, disabled(s.Snapshot()), tt.want)
+		before := s.snapshot
+		if got := s.Kill(sonicdb.Batch{Changes: tt.batch}); got != tt.want || disabled(s.snapshot) != tt.want {
+			t.Errorf("%s: %v, disabled %v; want %v", name, got, disabled(s.snapshot), tt.want)
 		}
-		if s.Snapshot().FlowLabel != before.FlowLabel || disabled(before) {
+		if s.snapshot.FlowLabel != before.FlowLabel || disabled(before) {
 			t.Errorf("%s: the snapshot before has changed, or other rows have", name)
 		}
 		s.Apply(t.Context(), sonicdb.Batch{Changes: tt.batch})
-		if disabled(s.Snapshot()) != tt.want {
+		if disabled(s.snapshot) != tt.want {
 			t.Errorf("%s: once all is applied: disabled %v", name, !tt.want)
 		}
 		if s.Kill(sonicdb.Batch{Changes: tt.batch}) {

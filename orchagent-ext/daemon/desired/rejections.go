@@ -20,6 +20,9 @@ type Changes struct {
 	Whole bool            // Set has all rows, and others are gone
 }
 
+// Rejected returns how many rows are not in force as they are configured.
+func (s *State) Rejected() int { return len(s.snapshot.Rejections) }
+
 // Rejections returns the changes of SLUICE_CONFIG_ERROR since the call before. A change costs
 // what changed: there may be very many rows that are not in force.
 func (s *State) Rejections() Changes {

@@ -61,7 +61,7 @@ func (r *traffic) pass(d time.Duration, flows ...uint32) {
 			}
 		}
 		if r.now.UnixMilli()%1000 == 0 {
-			for _, idle := range r.log.look(r.count, r.now, unhurried) {
+			for _, idle := range r.log.readCounters(r.count, r.now, unhurried) {
 				r.log.remove(idle)
 			}
 		}
@@ -271,7 +271,7 @@ func TestAdmissionAtACounterThatCannotBeRead(t *testing.T) {
 	r.come(1, "Ethernet0", 4)
 	r.pass(time.Second, 1)
 	broken := func(engine.FlowEntry) (uint64, uint64, error) { return 0, 0, errors.New("busy") }
-	if idle := r.log.look(broken, r.now, unhurried); len(idle) > 0 || r.has(1) != 1 {
+	if idle := r.log.readCounters(broken, r.now, unhurried); len(idle) > 0 || r.has(1) != 1 {
 		t.Errorf("%v lost their entries", idle)
 	}
 }

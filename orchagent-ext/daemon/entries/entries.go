@@ -50,9 +50,9 @@ func unlabelled(f engine.FlowEntry) engine.FlowEntry {
 }
 
 const (
-	flowIdle     = 5 * time.Minute        // behind that a flow loses its entry
-	flowsPerLook = 5000                   // a tick
-	lookTime     = 100 * time.Millisecond // of these, with a slow library
+	flowIdle      = 5 * time.Minute        // behind that a flow loses its entry
+	flowsPerRound = 5000                   // a tick
+	roundTime     = 100 * time.Millisecond // of these, with a slow library
 )
 
 // counter reads the counter of a flow's entry, or fails with [engine.ErrGone].
@@ -141,22 +141,22 @@ func (l *Entries) Len() int { return len(l.seen) }
 // Packets returns how many packets entries have counted, those that are gone too.
 func (l *Entries) Packets() uint64 { return l.total }
 
-// Expire reads the counters of some flows for lookTime at most, others with the next call, and
+// Expire reads the counters of some flows for roundTime at most, others with the next call, and
 // removes the entries of flows that are idle for long. now is the clock.
 func (l *Entries) Expire(sw Switch, now func() time.Time) error {
 	began := now()
-	return sw.RemoveFlows(l.look(sw.CountFlow, began, func() bool { return now().Sub(began) < lookTime }))
+	return sw.RemoveFlows(l.readCounters(sw.CountFlow, began, func() bool { return now().Sub(began) < roundTime }))
 }
 
-// look reads the counters of the next flows while there is time, of one at least. It returns
+// readCounters reads the counters of the next flows while there is time, of one at least. It returns
 // those that sent nothing for long, or have lost their entry.
-func (l *Entries) look(count counter, now time.Time, time func() bool) (idle []engine.FlowEntry) {
+func (l *Entries) readCounters(count counter, now time.Time, time func() bool) (idle []engine.FlowEntry) {
 	if len(l.next) == 0 {
 		for f := range l.seen {
 			l.next = append(l.next, f)
 		}
 	}
-	for n := 0; n < flowsPerLook && len(l.next) > 0 && (n == 0 || time()); n++ {
+	for n := 0; n < flowsPerRound && len(l.next) > 0 && (n == 0 || time()); n++ {
 		f := l.next[0]
 		l.next = l.next[1:]
 		s := l.seen[f]

@@ -47,7 +47,7 @@ func TestIdleFlowsLoseTheirEntries(t *testing.T) {
 	l.add(flowEntry(1), "", now)
 	l.add(flowEntry(2), "", now)
 	l.add(flowEntry(3), "", now)
-	if idle := l.look(count, now, unhurried); len(idle) != 1 || idle[0] != unlabelled(flowEntry(3)) || len(l.seen) != 2 || l.total != 10 {
+	if idle := l.readCounters(count, now, unhurried); len(idle) != 1 || idle[0] != unlabelled(flowEntry(3)) || len(l.seen) != 2 || l.total != 10 {
 		t.Errorf("idle %v, %d known, %d packets", idle, len(l.seen), l.total)
 	}
 	all := encoded(t, l.Rows(l.Heaviest(), func(f engine.FlowEntry) uint16 { return uint16(f.DestQP - 1) }))
@@ -60,7 +60,7 @@ func TestIdleFlowsLoseTheirEntries(t *testing.T) {
 		}
 	}
 	counts[2] = 15
-	if idle := l.look(count, now.Add(flowIdle+time.Second), unhurried); len(idle) != 1 || idle[0] != unlabelled(flowEntry(1)) || l.total != 15 {
+	if idle := l.readCounters(count, now.Add(flowIdle+time.Second), unhurried); len(idle) != 1 || idle[0] != unlabelled(flowEntry(1)) || l.total != 15 {
 		t.Errorf("idle %v, %d packets", idle, l.total)
 	}
 	if len(l.seen) != 1 {
@@ -144,7 +144,7 @@ func TestLookEndsWhenTimeIsUp(t *testing.T) {
 	}
 	for i, want := range []int{2, 4, 5} {
 		left := 1
-		l.look(count, now, func() bool { left--; return left >= 0 })
+		l.readCounters(count, now, func() bool { left--; return left >= 0 })
 		if len(counted) != want {
 			t.Errorf("look %d: %d flows were counted, want %d", i+1, len(counted), want)
 		}

@@ -68,7 +68,7 @@ func TestFlowsThatLeaveTheRegistryLeavePlacement(t *testing.T) {
 	l.remove(flowEntry(0))
 	placed(3)
 	gone := func(engine.FlowEntry) (uint64, uint64, error) { return 0, 0, engine.ErrGone }
-	l.look(gone, now, func() bool { return false })
+	l.readCounters(gone, now, func() bool { return false })
 	placed(2)
 
 	// Another placer takes over the rest, with the labels that they have.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/daemon/memory"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
@@ -25,13 +24,13 @@ const featureTime = 2 * time.Second
 func (o *orch) end(writing context.Context) error {
 	var errs []error
 	if o.sw != nil {
-		o.stop()
+		o.stopParts()
 	}
 	o.path.Stop()
-	if o.comesBack(writing) {
+	if o.restarts(writing) {
 		errs = append(errs, o.out.leave(writing))
 	} else {
-		errs = append(errs, o.takeOff(writing))
+		errs = append(errs, o.removeObjects(writing))
 	}
 	errs = append(errs, o.closeSwitch())
 	if err := errors.Join(errs...); err != nil {
@@ -40,11 +39,11 @@ func (o *orch) end(writing context.Context) error {
 	return nil
 }
 
-// comesBack reports whether another process is to come after this one. It is false where the
+// restarts reports whether another process is to come after this one. It is false where the
 // feature was disabled, which SONiC writes before it stops the container, and where objects
 // are to end with the process.
-func (o *orch) comesBack(ctx context.Context) bool {
-	if o.snapshot() != nil && !policy.Outlives(o.snapshot()) {
+func (o *orch) restarts(ctx context.Context) bool {
+	if o.settings() != nil && !o.settings().Outlives {
 		return false
 	}
 	ctx, stop := context.WithTimeout(ctx, featureTime)
@@ -52,7 +51,7 @@ func (o *orch) comesBack(ctx context.Context) bool {
 	// as they are now: the loop may not have heard yet
 	all, err := o.configDB.Read(ctx, "FEATURE", "SLUICE")
 	if err != nil {
-		o.conf.Log.Warn("objects are left on the switch: it is unknown whether the feature was disabled", "error", err)
+		o.conf.Log.Warn("objects stay on the switch: cannot read whether the feature is disabled", "error", err)
 		return true
 	}
 	for _, r := range all {
@@ -65,9 +64,9 @@ func (o *orch) comesBack(ctx context.Context) bool {
 	return true
 }
 
-// takeOff removes all of Sluice's objects from the switch, and then its rows from
+// removeObjects removes all of Sluice's objects from the switch, and then its rows from
 // STATE_DB and COUNTERS_DB. While an object may be on the switch its rows stay.
-func (o *orch) takeOff(ctx context.Context) error {
+func (o *orch) removeObjects(ctx context.Context) error {
 	if o.sw == nil {
 		left, err := o.out.stateDB.Read(ctx, telemetry.TableObject)
 		if err != nil {
@@ -84,7 +83,7 @@ func (o *orch) takeOff(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		o.conf.Log.Info("taken off the switch", "objects", outcome.Removed)
+		o.conf.Log.Info("objects removed from the switch", "removed", outcome.Removed, "handed_over", outcome.HandedOver)
 	}
 	o.ledger.EndCopy()
 	return errors.Join(o.out.clear(ctx), o.warm.Forget(ctx))
@@ -102,7 +101,7 @@ func Remove(ctx context.Context, c Config) error {
 	if err := o.openAsConfigured(ctx); err != nil {
 		return err
 	}
-	if err := errors.Join(o.takeOff(ctx), o.closeSwitch()); err != nil {
+	if err := errors.Join(o.removeObjects(ctx), o.closeSwitch()); err != nil {
 		return err
 	}
 	return errors.Join(o.out.deleteTables(ctx), o.desired.Remove())

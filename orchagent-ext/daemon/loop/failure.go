@@ -15,14 +15,14 @@ type failure struct {
 	pause time.Duration // before the next attempt; 0 while the configuration is in force
 }
 
-// note remembers a failure for STATE_DB and logs it, once where it stays; nil: it is over.
-func (f *failure) note(err error, now time.Time, log *slog.Logger) {
+// record remembers a failure for STATE_DB and logs it, once where it stays; nil: it is over.
+func (f *failure) record(err error, now time.Time, log *slog.Logger) {
 	if err == nil {
 		*f = failure{}
 		return
 	}
 	if f.err == nil || f.err.Error() != err.Error() {
-		log.Error("the switch is not as configured; trying again", "error", err)
+		log.Error("reconciliation failed, retrying", "error", err)
 	}
 	f.err, f.at = err, now
 }

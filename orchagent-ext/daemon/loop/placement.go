@@ -3,30 +3,23 @@
 package loop
 
 import (
-	"context"
-
 	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/placement"
+	"sluice/orchagent-ext/daemon/routes"
 	"sluice/orchagent-ext/daemon/task"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/switch/engine"
 )
 
-// placementSettings returns the settings of placement. The switch is open.
-func (o *orch) placementSettings() *placement.Settings {
-	return &placement.Settings{Snapshot: o.snapshot(), Outcome: &o.sw.outcome, Kernel: o.sw.Kernel}
-}
-
-// place brings placement to its settings. The file of the ledger keeps labels that are chosen.
-func (o *orch) place(ctx context.Context, g task.Group) {
-	want, sw := o.placementSettings(), o.sw
-	if want.ChoosesLabels() {
+// reconcilePlacement brings placement to its settings. The file of the ledger keeps labels that are chosen.
+func (o *orch) reconcilePlacement(g task.Group) {
+	want, sw := &o.settings().Placement, o.sw
+	if want.ChoosesLabels(sw.outcome.Method(engine.NeedPlacement)) {
 		o.ledger.BeginCopy()
 	} else {
 		o.ledger.EndCopy()
 	}
-	o.placement.Reconcile(ctx, g, want, &placement.Environment{
+	o.placement.Reconcile(g, want, placement.Inputs{Outcome: &sw.outcome, Kernel: sw.Kernel}, &placement.Environment{
 		Engine: sw.engine, Rules: sw.Rules, Flows: &o.entries, Switch: sw.forEntries(), PortName: sw.PortName,
 		Holds:     holds{&sw.control, func(engine.FlowEntry) uint16 { return 0 }},
 		PortStats: sw.PortStats,
@@ -34,9 +27,11 @@ func (o *orch) place(ctx context.Context, g task.Group) {
 	})
 }
 
-// share brings the sharing of loads to the configuration.
-func (o *orch) share(ctx context.Context, g task.Group) {
-	o.placement.Share(ctx, g, o.snapshot(), o.etcdAccess(), o.conf.Log)
+// reconcileSharing brings the sharing of loads to the configuration, once there is one.
+func (o *orch) reconcileSharing(g task.Group) {
+	if want := o.settings(); want != nil {
+		o.placement.Share(g, want.Placement.Fabric, o.etcdAccess(), o.conf.Log)
+	}
 }
 
 // holds are those of flow control.
@@ -45,17 +40,17 @@ type holds struct {
 	id      func(engine.FlowEntry) uint16 // Stream ID of a flow; 0: it is to be left out
 }
 
-// Held implements [redirects.Holds].
+// Held implements [placement.Holds].
 func (h holds) Held() placer.Held {
 	held := h.control.Held()
 	return func(f engine.FlowEntry) bool { return held(f, h.id(f)) }
 }
 
 // publishRoutes brings the rows of next hops and of the hash up to date.
-func (o *orch) publishRoutes() {
-	var s *config.Snapshot
+func (o *orch) publishRoutes(g task.Group) {
+	want, kernel := &routes.Settings{}, false
 	if o.sw != nil {
-		s = o.snapshot()
+		want, kernel = &o.settings().Routes, o.sw.Kernel
 	}
-	o.routes.Reconcile(s, o.sw != nil && o.sw.Kernel)
+	o.routes.Reconcile(g, want, kernel)
 }

@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/desired"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/telemetry"
@@ -29,8 +29,8 @@ func (o *orch) publish(ctx context.Context) {
 	switch {
 	case o.sw != nil:
 		s.Row.Driver = telemetry.Text(string(o.sw.driver))
-	case o.snapshot() != nil:
-		s.Row.Driver = telemetry.Text(string(policy.DriverOf(o.snapshot())))
+	case o.settings() != nil:
+		s.Row.Driver = telemetry.Text(string(o.settings().Driver))
 	}
 	if f := o.faults; f.Last != nil {
 		s.Row.LastFault, s.Row.LastFaultTime = telemetry.Text(task.FirstLine(f.Last)), telemetry.Stamp(f.At)
@@ -38,8 +38,8 @@ func (o *orch) publish(ctx context.Context) {
 	if o.failed.err != nil {
 		s.Row.LastError, s.Row.LastErrorTime = telemetry.Text(task.FirstLine(o.failed.err)), telemetry.Stamp(o.failed.at)
 	}
-	if o.snapshot() != nil {
-		s.Row.ConfigErrors = telemetry.Small(len(o.snapshot().Rejections))
+	if o.settings() != nil {
+		s.Row.ConfigErrors = telemetry.Small(o.desired.Rejected())
 		o.out.change(telemetry.TableConfigError, o.desired.Rejections())
 	}
 	if o.sw != nil {
@@ -53,26 +53,28 @@ func (o *orch) publish(ctx context.Context) {
 
 // describe adds the rows of an open switch.
 func (o *orch) describe(s *status.Report) {
-	p := policy.Of(o.snapshot())
+	want := o.settings()
 	method := o.sw.outcome.Method(engine.NeedFlowLabel)
 	s.Row.Objects, s.Row.Flows, s.Row.FlowLabelMethod = telemetry.Small(o.sw.engine.Len()), telemetry.Small(o.entries.Len()), telemetry.Text(string(method))
-	s.Warn(policy.Warnings(o.snapshot(), p, o.sw.outcome)...)
-	s.Warn(o.faults.Warning(o.conf.Now()), o.statistics.Warning(), o.desired.Warning(), o.configDB.Warning(), o.routes.Warning())
+	s.Warn(want.Warnings(&o.sw.outcome)...)
+	s.Warn(o.faults.Warning(o.conf.Now()), o.statistics.Report().Warning, o.desired.Warning(), o.configDB.Warning(), o.routes.Warning())
 	s.Warn(o.ledger.Warnings()...)
 	if o.desired.Phase().Unloaded() {
 		s.Warn(desired.NoPorts)
 	}
 	o.path.Describe(s)
 	s.Warn(o.sw.Warnings()...)
+	s.Warn(o.sw.audit.Warnings()...)
+	s.Row.Drift = telemetry.Text(strings.Join(o.sw.audit.Texts(), "; "))
 	s.Warn(o.entries.Warning(o.conf.Now()))
 	shown := o.entries.Heaviest()
 	o.streams.Show(shown, o.entries.All)
 	o.streams.Describe(s)
-	o.sw.control.Describe(s, &o.out.encoder, o.snapshot())
-	o.placement.Describe(s, &o.out.encoder, o.out.state, o.placementSettings())
-	s.Judge(policy.Disabled(o.snapshot()), o.failed.err, o.sw.engine.Len())
+	o.sw.control.Describe(s, &o.out.encoder, &want.Control)
+	o.placement.Describe(s, &o.out.encoder, o.out.state, want.Placement.On, &o.sw.outcome)
+	s.Judge(want.Disabled, o.failed.err, o.sw.engine.Len())
 	switch {
-	case p.Label == nil:
+	case want.Policy.Label == nil:
 	case method == engine.None:
 		s.FlowLabel = telemetry.Failed
 	case o.failed.err == nil && o.sw.outcome.Choices[engine.NeedFlowLabel].State == engine.Active:
@@ -92,7 +94,7 @@ func (o *orch) describe(s *status.Report) {
 // capability returns the abilities of the switch, with the methods in use.
 func (o *orch) capability() *telemetry.Capability {
 	outcome := &o.sw.outcome
-	c := &telemetry.Capability{FlowLabelIpv4: telemetry.Text(policy.IPv4(outcome.Method(engine.NeedFlowLabel))), QueuesReason: telemetry.Text(outcome.NoQueues)}
+	c := &telemetry.Capability{FlowLabelIpv4: telemetry.Text(ipv4(outcome.Method(engine.NeedFlowLabel))), QueuesReason: telemetry.Text(outcome.NoQueues)}
 	if outcome.Queues != 0 || outcome.NoQueues != "" {
 		c.Queues = &outcome.Queues
 	}
@@ -110,8 +112,16 @@ func (o *orch) capability() *telemetry.Capability {
 	return c
 }
 
-// count reads the counters, and takes entries from flows that are idle.
-func (o *orch) count() {
+// ipv4 returns how RoCEv2 over IPv4 is treated, which lacks a flow label.
+func ipv4(m engine.Method) string {
+	if m == engine.Hash || m == engine.UDFHash {
+		return "spread by the hash of the destination queue pair"
+	}
+	return "not spread: IPv4 has no flow label"
+}
+
+// publishCounters reads the counters, and takes entries from flows that are idle.
+func (o *orch) publishCounters() {
 	if o.sw == nil {
 		return
 	}
@@ -137,20 +147,22 @@ func (o *orch) count() {
 // stats are the counters of the daemon. Skipped packets show as a share, too: it reveals
 // stacks that label on their own.
 func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
-	share, lost, policed := 0.0, o.sw.RingFull(), o.sw.Policed()
+	share, lost := 0.0, o.sw.Lost()
 	if all := written + skipped; all > 0 {
 		share = math.Round(1000*float64(skipped)/float64(all)) / 10
 	}
 	cpu, trips := o.path.Stats(), o.path.RoundTrips()
 	ids := o.streams.Counts()
 	noCapacity, noRoom, evicted := o.entries.Refused()
+	driftFound, driftMended := o.sw.audit.Counts()
 	return &telemetry.Stats{
 		ReadTime: telemetry.FineStamp(o.conf.Now()), LabelSkippedPercent: &share,
-		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost, CpuPoliced: &policed, CpuDiscarded: o.sw.CPUDiscards(),
+		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost.RingFull, CpuPoliced: &lost.Policed, CpuDiscarded: lost.Discarded,
 		CpuRoce: &cpu.RoCE, CpuTunnelled: &cpu.Tunnelled, CpuNotRoce: &cpu.NotRoCE, CpuMalformed: &cpu.Malformed, CpuQueueFull: &cpu.QueueFull,
-		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce, CpuUnfollowed: &cpu.Unfollowed, CpuSamplesFull: &cpu.SamplesFull,
+		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce, CpuUnfollowed: &cpu.Unfollowed, CpuDatagrams: &cpu.Datagrams, CpuSamplesFull: &cpu.SamplesFull,
 		RttSamples: &trips.Taken, RttRefused: telemetry.Count(trips.Short + trips.Long), RttRepeated: &trips.Repeated, RttUnfollowed: &trips.Full,
 		FlowsWithoutEntry: telemetry.Count(noCapacity + noRoom), FlowsRefusedCapacity: &noCapacity, FlowsRefusedSwitch: &noRoom, FlowsEvicted: &evicted,
+		DriftFound: &driftFound, DriftMended: &driftMended,
 		LoopFaults: telemetry.Count(o.faults.Count), TextsTruncated: telemetry.Count(text.Cuts()),
 		StreamIdFlows: &ids.Flows, StreamIdWaiting: &ids.Waiting, StreamIdConflicts: &ids.Conflicts,
 		StreamIdAllocated: &ids.Allocated, StreamIdChanged: &ids.Changed, StreamIdFailed: &ids.Failed, StreamIdLeasesLost: &ids.LeasesLost,

@@ -96,7 +96,7 @@ func (p *published) replaceCounters(table string, all []ygot.GoStruct) {
 // counted notes the error of a reading of counters, and logs the first of a series.
 func (p *published) counted(err error, log *slog.Logger) {
 	if err != nil && p.countErr == nil {
-		log.Warn("counters cannot be read", "error", err)
+		log.Warn("cannot read counters", "error", err)
 	}
 	p.countErr = err
 }

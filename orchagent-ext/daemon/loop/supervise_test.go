@@ -15,9 +15,7 @@ import (
 	"sluice/tests/redistest"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/statistics"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/switch/engine"
@@ -55,7 +53,7 @@ func (s *script) call(name string) error {
 	return errors.New(none.Algorithm.String()) // panics
 }
 
-func (s *script) Open(policy.Driver, *config.Snapshot, bool) (*Switch, error) {
+func (s *script) Open(Opening) (*Switch, error) {
 	if err := s.call("Open"); err != nil {
 		return nil, err
 	}
@@ -134,9 +132,7 @@ func (fakeSwitch) Queues([]string) (map[string]int, error)                      
 func (fakeSwitch) AtOnce(bool) int                                                   { return 1 }
 func (fakeSwitch) Warnings() []string                                                { return nil }
 func (fakeSwitch) SampleRate() uint32                                                { return 0 }
-func (fakeSwitch) RingFull() uint64                                                  { return 0 }
-func (fakeSwitch) CPUDiscards() *uint64                                              { return nil }
-func (fakeSwitch) Policed() uint64                                                   { return 0 }
+func (fakeSwitch) Lost() Lost                                                        { return Lost{} }
 
 // database opens a database of a Redis of the test's own.
 // awaitFields waits until a row has fields, each as name=value, or name~part of it.

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"weak"
 
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/switch/engine"
 )
@@ -15,7 +14,7 @@ import (
 // Nothing keeps a switch that is closed: it has all entries of flows, and the next one
 // takes them over beside it.
 func TestClosedSwitchIsFreed(t *testing.T) {
-	sw, err := (&script{objects: map[engine.ID]bool{}}).Open(policy.SAI, nil, false)
+	sw, err := (&script{objects: map[engine.ID]bool{}}).Open(Opening{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,9 +26,9 @@ type stateFile struct {
 // writeAgain is how long after a failure the file is written again.
 const writeAgain = 10 * time.Second
 
-// patience is how long the switch waits for the file, so that the next process knows the
+// writeTimeout is how long the switch waits for the file, so that the next process knows the
 // rows that a killed process had programmed. A disk that hangs takes longer.
-const patience = 100 * time.Millisecond
+const writeTimeout = 100 * time.Millisecond
 
 // InForce keeps the rows that are in force in a file, for the next start. It writes in a
 // task of its own, so that the loop never waits for a disk.
@@ -85,7 +85,7 @@ func (k *InForce) Keep(known []rows.Row) {
 func (k *InForce) Wait() {
 	select {
 	case <-k.done:
-	case <-time.After(patience):
+	case <-time.After(writeTimeout):
 	}
 }
 
@@ -162,5 +162,5 @@ func (k *InForce) Warning() string {
 	if k.err == nil {
 		return ""
 	}
-	return fmt.Sprintf("rows in force cannot be kept for the next start: %v", k.err)
+	return fmt.Sprintf("cannot keep the rows in force for the next start: %v", k.err)
 }

@@ -53,7 +53,7 @@ func (l *Ledger) read(ctx context.Context) (*Left, error) {
 	}
 	if len(all) == 0 {
 		if all, err = l.copy.read(); err != nil {
-			l.log.Warn("the copy of the ledger cannot be used: its objects are created again", "error", err)
+			l.log.Warn("cannot use the copy of the ledger: its objects are created again", "error", err)
 			all = nil
 		}
 		for _, row := range all {
@@ -99,8 +99,8 @@ func (l *Ledger) Left(ctx context.Context) (left *Left, err error) {
 		}
 	}
 	for _, u := range left.unknown {
-		l.log.Warn("a row of the ledger is set aside: sluiced did not write it", "key", fmt.Sprintf("%.100q", u.row.Key), "fields", fmt.Sprintf("%.1000q", fmt.Sprint(u.row.Fields)), "error", fmt.Sprintf("%.200s", u.why))
-		l.unknown = fmt.Sprintf("a row of SLUICE_ASIC_OBJECT that sluiced did not write was set aside (%.100q): the object that it names may be left on the switch", u.row.Key)
+		l.log.Warn("ledger row ignored: sluiced did not write it", "key", fmt.Sprintf("%.100q", u.row.Key), "fields", fmt.Sprintf("%.1000q", fmt.Sprint(u.row.Fields)), "error", fmt.Sprintf("%.200s", u.why))
+		l.unknown = fmt.Sprintf("ignored a row of SLUICE_ASIC_OBJECT that sluiced did not write (%.100q): its object may be left on the switch", u.row.Key)
 	}
 	return left, nil
 }

@@ -173,7 +173,7 @@ func lines(all []rows.Row) []byte {
 // note keeps the error of the copy and logs it once.
 func (c *ledgerCopy) note(err error) {
 	if err != nil && (c.err == nil || c.err.Error() != err.Error()) {
-		c.log.Warn("the ledger is not copied", "error", err)
+		c.log.Warn("cannot copy the ledger", "error", err)
 	}
 	c.err = err
 }
@@ -202,5 +202,5 @@ func (c *ledgerCopy) warning() string {
 	if c.err == nil {
 		return ""
 	}
-	return fmt.Sprintf("the ledger is not copied, so that chosen labels would change if Redis were emptied and sluiced killed at once: %v", c.err)
+	return fmt.Sprintf("cannot copy the ledger, so chosen labels would change if Redis were emptied and sluiced killed at once: %v", c.err)
 }

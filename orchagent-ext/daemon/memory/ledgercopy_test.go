@@ -103,7 +103,7 @@ func TestLedgerCopyIsBounded(t *testing.T) {
 	}
 	c.close()
 	bad := newLedgerCopy("/proc/no/sluiced-rows.json", "db", slog.New(slog.DiscardHandler))
-	if bad.begin(all); !strings.Contains(bad.warning(), "the ledger is not copied") {
+	if bad.begin(all); !strings.Contains(bad.warning(), "cannot copy the ledger") {
 		t.Errorf("warning %q", bad.warning())
 	}
 }

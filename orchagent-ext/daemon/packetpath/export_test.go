@@ -7,42 +7,40 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/tests/configtest"
-
-	"sluice/orchagent-ext/daemon/policy"
-	"sluice/orchagent-ext/db/config"
-	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/host/files"
+	"sluice/orchagent-ext/switch/engine"
 )
 
 // TestExporterReadsOnlyFilesOfTheFolders: the exporter opens no other file that a row
 // names.
 func TestExporterReadsOnlyFilesOfTheFolders(t *testing.T) {
-	snapshot, _ := config.New().Apply([]sonicdb.Change{})
-	settings := exporterSettingsOf(snapshot, 1)
-	c := settings.config(&Environment{Read: (&files.Reader{Folders: []string{"/etc/sluice"}}).Read})
+	c := (&Exporter{}).config(&Environment{Read: (&files.Reader{Folders: []string{"/etc/sluice"}}).Read})
 	if _, err := c.Read("ca_file", "/etc/passwd"); err == nil || !strings.Contains(err.Error(), `ca_file "/etc/passwd": not below /etc/sluice`) {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestExporterSettings: the same rows give equal settings, and another collector, file or
-// rate gives others, which restart the exporter.
-func TestExporterSettings(t *testing.T) {
-	is := func(collector []string, more ...string) exporterSettings {
-		s := configtest.Snapshot(t, configtest.Port0, configtest.Edge0, append([]string{"SLUICE_IPFIX", "global", "admin_state=enabled"}, more...), collector)
-		return exporterSettingsOf(s, policy.Of(s).Export.Rate)
+// TestExporterRestartsByItsSettings: another rate gives other settings, and so does the loss of the
+// method for samples.
+func TestExporterRestartsByItsSettings(t *testing.T) {
+	s := Settings{Export: &Export{Exporter: Exporter{Domain: 7}}}
+	in := func(rate uint32, m engine.Method) Inputs {
+		return Inputs{Policy: engine.Policy{Export: &engine.Export{Rate: rate}}, Choices: engine.Choices{engine.NeedExport: {Method: m}}}
 	}
-	one := []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"}
-	if !reflect.DeepEqual(is(one), is(one)) {
-		t.Error("the same rows restart the exporter")
+	one := s.exporter(in(1, engine.Sample))
+	if one.Domain != 7 || !reflect.DeepEqual(one, s.exporter(in(1, engine.Sample))) {
+		t.Errorf("%+v", one)
 	}
-	for _, other := range []exporterSettings{
-		is(one, "sampling_rate=7"), is(one, "health=enabled"), is([]string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.2"}), is([]string{"SLUICE_IPFIX_COLLECTOR", "d", "address=192.0.2.1"}),
-		is([]string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1", "path_mtu=1500"}), {},
-	} {
-		if reflect.DeepEqual(is(one), other) {
+	for _, other := range []Exporter{s.exporter(in(2, engine.Sample)), (&Settings{Export: &Export{}}).exporter(in(1, engine.Sample))} {
+		if reflect.DeepEqual(one, other) {
 			t.Errorf("%+v does not restart the exporter", other)
+		}
+	}
+	for name, off := range map[string]Exporter{
+		"no method": s.exporter(in(1, engine.None)), "no policy": s.exporter(Inputs{Choices: in(1, engine.Sample).Choices}), "not configured": (&Settings{}).exporter(in(1, engine.Sample)),
+	} {
+		if !reflect.DeepEqual(off, Exporter{}) {
+			t.Errorf("%s: %+v", name, off)
 		}
 	}
 }

@@ -12,25 +12,12 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/flows/flow"
-	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/wire/roce"
 	"sluice/yang/rows"
 )
-
-// healthOf returns how far the health of connections can be read from the packets that come
-// for the export of flows, one of rate packets. opened is how many packets the switch was to give to the CPU when
-// it was opened.
-func healthOf(s *config.Snapshot, rate uint32, c engine.Choices, opened engine.CPU) packetio.Health {
-	return packetio.Health{
-		Whole: rate == 1 && policy.DriverOf(s) == policy.SAI && c.Method(engine.NeedExport) == engine.Sample,
-		Rate:  min(*s.Global.CpuRate, opened.Rate), Burst: min(*s.Global.CpuBurst, opened.Burst),
-	}
-}
 
 // health adds the health of connections to the rows of flows, and rows of the heaviest flows
 // that lack an entry.

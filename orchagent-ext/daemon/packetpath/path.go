@@ -3,18 +3,16 @@
 package packetpath
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
 	"github.com/openconfig/ygot/ygot"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/export/ipfix"
 	"sluice/orchagent-ext/switch/engine"
 )
 
@@ -33,42 +31,48 @@ type Environment struct {
 // which runs while there is a collector. In the zero value both are off. It is for one
 // goroutine.
 type Path struct {
-	reader    task.Child[readerSettings, *reader]
-	exporter  task.Child[exporterSettings, *exporter]
+	reader    task.Part[readerSettings, *packetio.Report, *reader]
+	exporter  task.Part[Exporter, []ipfix.Stats, *exporter]
 	exportErr error // why the exporter is off although one is configured
 }
 
 // Settings are the settings of a path. With the zero value reader and exporter are off.
 type Settings struct {
-	reader   readerSettings
-	exporter exporterSettings
+	Learns  bool    // flows and their source queue pairs are learned
+	Library bool    // the switch is behind a SAI library
+	Export  *Export // nil: no flow is exported
 }
 
-// SettingsOf returns those of a configuration, with the policy and the methods in force.
-// opened is how many packets the switch was to give to the CPU when it was opened.
-func SettingsOf(s *config.Snapshot, p engine.Policy, c engine.Choices, opened engine.CPU) (w Settings) {
-	if c.Method(engine.NeedExport) == engine.None {
-		p.Export = nil // lost samples would make records lack flows at random
+// Inputs are what a path goes by beside its settings.
+type Inputs struct {
+	Policy  engine.Policy  // in force, with the rate of samples that the switch has
+	Choices engine.Choices // methods in force
+	Opened  engine.CPU     // how many packets the switch was to give to the CPU when it was opened
+}
+
+// exporter returns the settings of the exporter.
+func (s *Settings) exporter(in Inputs) Exporter {
+	if s.Export == nil || in.Policy.Export == nil || in.Choices.Method(engine.NeedExport) == engine.None {
+		return Exporter{}
 	}
-	if p.Export != nil && policy.Exports(s) {
-		w.exporter = exporterSettingsOf(s, p.Export.Rate)
-	}
-	w.reader = readerSettingsOf(s, p, c, opened)
-	return w
+	e := s.Export.Exporter
+	e.rate = in.Policy.Export.Rate
+	return e
 }
 
 // Reconcile brings the path to its settings. The reader ends before the exporter that it
 // fills.
-func (p *Path) Reconcile(ctx context.Context, g task.Group, want Settings, env *Environment) {
-	if !p.exporter.Has(want.exporter) {
+func (p *Path) Reconcile(g task.Group, want *Settings, in Inputs, env *Environment) {
+	export, read := want.exporter(in), want.reader(in)
+	if !p.exporter.Has(export) {
 		p.StopReading()
 	}
-	p.exportErr = p.exporter.Reconcile(ctx, g, want.exporter, func() (*exporter, error) { return newExporter(&want.exporter, env) })
+	p.exportErr = p.exporter.Reconcile(g, export, func() (*exporter, error) { return newExporter(&export, env) })
 	if !p.exporter.Runs() {
-		want.reader = want.reader.withoutExport()
+		read = read.withoutExport()
 	}
-	_ = p.reader.Reconcile(ctx, g, want.reader, func() (*reader, error) {
-		return newReader(&want.reader, p.exporter.Task(), env), nil
+	_ = p.reader.Reconcile(g, read, func() (*reader, error) {
+		return newReader(&read, p.exporter.Worker(), env), nil
 	})
 }
 
@@ -86,7 +90,7 @@ func (p *Path) NewFlows() <-chan packetio.NewFlow {
 	if !p.reader.Runs() {
 		return nil
 	}
-	return p.reader.Task().News()
+	return p.reader.Worker().News()
 }
 
 // Samples returns the channel of packets for placement; nil while the reader is off or no flow is
@@ -95,7 +99,7 @@ func (p *Path) Samples() <-chan packetio.Sample {
 	if !p.reader.Runs() {
 		return nil
 	}
-	return p.reader.Task().Samples()
+	return p.reader.Worker().Samples()
 }
 
 // Stats returns the counters of the reader that runs; zeros while it is off.
@@ -103,14 +107,14 @@ func (p *Path) Stats() packetio.Stats {
 	if !p.reader.Runs() {
 		return packetio.Stats{}
 	}
-	return p.reader.Task().Stats()
+	return p.reader.Worker().Stats()
 }
 
 // RoundTrips returns the round-trip times to hosts, and their counts, valid until the next
 // call; empty while the reader is off.
 func (p *Path) RoundTrips() *packetio.RoundTrips {
 	if p.reader.Runs() {
-		if r := p.reader.Task().RoundTrips(); r != nil {
+		if r := p.reader.Worker().RoundTrips(); r != nil {
 			return r
 		}
 	}
@@ -120,19 +124,16 @@ func (p *Path) RoundTrips() *packetio.RoundTrips {
 // Describe adds the warnings of the path to a report.
 func (p *Path) Describe(r *status.Report) {
 	if p.exportErr != nil {
-		r.Warn("nothing is exported: " + p.exportErr.Error())
+		r.Warn("cannot export flows: " + p.exportErr.Error())
 	}
 	if p.Stats().Datagrams > 0 {
-		r.Warn("the method rewrite cannot match the source queue pair of datagrams (UD): all that go to one queue pair have one label, with source queue pair 0; compute tells them apart")
+		r.Warn("datagrams (UD) stay at their label (cpu_datagrams): the method rewrite cannot match their source queue pair, which compute reads")
 	}
 }
 
 // Collectors returns the rows of SLUICE_IPFIX_STATS.
 func (p *Path) Collectors() (all []ygot.GoStruct) {
-	if !p.exporter.Runs() {
-		return nil
-	}
-	for _, c := range p.exporter.Task().Stats() {
+	for _, c := range p.exporter.Report() {
 		all = append(all, &telemetry.IPFIXStats{
 			Collector: &c.Name, Connected: &c.Connected, Records: &c.Records, Messages: &c.Messages, Bytes: &c.Octets,
 			Waiting: telemetry.Count(c.Waiting), Dropped: &c.Dropped, Connects: &c.Connects, Refused: &c.Refused, LastError: telemetry.Text(c.Error),
@@ -147,5 +148,5 @@ func (p *Path) Health(known []*telemetry.Flow, port func(number uint64) string) 
 	if !p.reader.Runs() {
 		return known
 	}
-	return p.reader.Task().health(known, port)
+	return p.reader.Worker().health(known, port)
 }

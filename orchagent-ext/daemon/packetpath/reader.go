@@ -6,12 +6,9 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/export/ipfix"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/switch/engine"
-	"sluice/yang/model"
 )
 
 // readerSettings are the settings of the packet path. With the zero value it is off.
@@ -41,21 +38,28 @@ type learning struct {
 	seen uint32
 }
 
-// readerSettingsOf returns those of a configuration: the CPU receives packets only where it
+// reader returns the settings of the reader: the CPU receives packets only where it
 // computes the labels, learns, exports or redirects flows.
-func readerSettingsOf(s *config.Snapshot, p engine.Policy, c engine.Choices, opened engine.CPU) readerSettings {
+func (s *Settings) reader(in Inputs) readerSettings {
+	p, c := in.Policy, in.Choices
+	if c.Method(engine.NeedExport) == engine.None {
+		p.Export = nil // lost samples would make records lack flows at random
+	}
 	r := readerSettings{
-		labels: c.Pins() && p.Label != nil, computed: c.Method(engine.NeedPlacement) == engine.Entries, learns: learning{on: policy.Learns(s) && p.Export != nil, watches: c.Method(engine.NeedThreshold) == engine.Sampled},
-		exports: p.Export != nil && policy.Exports(s), redirects: c.Method(engine.NeedPlacement) == engine.Redirect,
+		labels: c.Pins() && p.Label != nil, computed: c.Method(engine.NeedPlacement) == engine.Entries, learns: learning{on: s.Learns && p.Export != nil, watches: c.Method(engine.NeedThreshold) == engine.Sampled},
+		exports: p.Export != nil && s.Export != nil, redirects: c.Method(engine.NeedPlacement) == engine.Redirect,
 		capacity: int(p.FlowCapacity),
 	}
 	if r.labels {
 		r.algorithm, r.zeroOnly, r.zeroSrcQP = p.Label.Algorithm, p.Label.ZeroOnly, p.Label.ZeroSrcQP
 	}
 	if r.exports {
-		r.meter, r.rate, r.idle = meterConfig(s), p.Export.Rate, time.Duration(*s.IPFIX.IdleTimeoutS)*time.Second
-		r.health, r.healthRecord = healthOf(s, r.rate, c, opened), policy.ExportsHealth(s)
-		r.biflow = s.IPFIX.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_biflow
+		x := s.Export
+		r.meter, r.rate, r.idle, r.biflow, r.healthRecord = x.Meter, p.Export.Rate, x.Idle, x.Biflow, x.Exporter.Health
+		r.health = packetio.Health{
+			Whole: r.rate == 1 && s.Library && c.Method(engine.NeedExport) == engine.Sample,
+			Rate:  min(p.CPU.Rate, in.Opened.Rate), Burst: min(p.CPU.Burst, in.Opened.Burst),
+		}
 	}
 	if r.learns.on && c.Method(engine.NeedHold) == engine.Source {
 		r.learns.seen = p.Export.Rate

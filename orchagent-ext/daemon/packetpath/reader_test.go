@@ -6,43 +6,46 @@ import (
 	"testing"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/export/ipfix"
 	"sluice/orchagent-ext/switch/engine"
-	"sluice/tests/configtest"
 )
 
-// TestReaderSettings: what the modes of export make of the packet path.
+// TestReaderSettings: the reader meters by the modes of export while an exporter runs.
 func TestReaderSettings(t *testing.T) {
-	for mode, want := range map[string]struct{ packet, biflow bool }{"flow": {}, "packet": {packet: true}, "biflow": {biflow: true}} {
-		s := configtest.Snapshot(t, configtest.Port0, configtest.Edge0, []string{"SLUICE_IPFIX", "global", "admin_state=enabled", "mode=" + mode}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"})
-		is := readerSettingsOf(s, policy.Of(s).Rated(engine.Features{}), nil, engine.CPU{})
-		if !is.exports || is.meter.PerPacket != want.packet || is.biflow != want.biflow {
-			t.Errorf("mode %s: %+v", mode, is)
+	for _, x := range []*Export{{}, {Meter: ipfix.MeterConfig{PerPacket: true}}, {Biflow: true}, {Exporter: Exporter{Health: true}}} {
+		s := Settings{Export: x}
+		is := s.reader(Inputs{Policy: engine.Policy{Export: &engine.Export{Rate: 1}}, Choices: engine.Choices{engine.NeedExport: {Method: engine.Sample}}})
+		if !is.exports || is.meter != x.Meter || is.biflow != x.Biflow || is.healthRecord != x.Exporter.Health {
+			t.Errorf("%+v: %+v", x, is)
 		}
 		if off := is.withoutExport(); off != (readerSettings{}) {
-			t.Errorf("mode %s, and no exporter runs: %+v", mode, off)
+			t.Errorf("%+v, and no exporter runs: %+v", x, off)
 		}
 	}
 }
 
-// TestReaderTellsOfPSNsWhereEveryPacketComes: not of samples, nor where sFlow samples; and
-// it goes by what the switch lets through at most, also where that was less when it was opened.
-func TestReaderTellsOfPSNsWhereEveryPacketComes(t *testing.T) {
-	sample := engine.Choices{engine.NeedExport: {Method: engine.Sample}}
+// TestReaderFollowsPSNsWhereEveryPacketComes: not of samples, nor where sFlow samples; and
+// it goes by how many packets the switch lets through at most, also where that was less when it was opened.
+func TestReaderFollowsPSNsWhereEveryPacketComes(t *testing.T) {
 	for name, tt := range map[string]struct {
-		rate, driver string
-		choices      engine.Choices
-		want         bool
+		rate    uint32
+		library bool
+		method  engine.Method
+		want    bool
 	}{
-		"every packet":   {"1", "sai", sample, true},
-		"samples":        {"2", "sai", sample, false},
-		"sFlow":          {"1", "orchagent", engine.Choices{engine.NeedExport: {Method: engine.SFlow}}, false},
-		"another method": {"1", "sai", engine.Choices{engine.NeedExport: {Method: engine.Mirror}}, false},
+		"every packet":   {1, true, engine.Sample, true},
+		"samples":        {2, true, engine.Sample, false},
+		"sFlow":          {1, false, engine.SFlow, false},
+		"rows":           {1, false, engine.Sample, false},
+		"another method": {1, true, engine.Mirror, false},
 	} {
-		s := configtest.Snapshot(t, configtest.Port0, configtest.Edge0, []string{"SLUICE", "global", "driver=" + tt.driver, "cpu_rate=5000", "cpu_burst=700"},
-			[]string{"SLUICE_IPFIX", "global", "admin_state=enabled", "sampling_rate=" + tt.rate}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"})
+		s := Settings{Library: tt.library, Export: &Export{}}
+		in := Inputs{
+			Policy:  engine.Policy{Export: &engine.Export{Rate: tt.rate}, CPU: engine.CPU{Rate: 5000, Burst: 700}},
+			Choices: engine.Choices{engine.NeedExport: {Method: tt.method}}, Opened: engine.CPU{Rate: 8000, Burst: 600},
+		}
 		want := packetio.Health{Whole: tt.want, Rate: 5000, Burst: 600}
-		if got := readerSettingsOf(s, policy.Of(s), tt.choices, engine.CPU{Rate: 8000, Burst: 600}).health; got != want {
+		if got := s.reader(in).health; got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}

@@ -9,10 +9,8 @@ import (
 	"log/slog"
 	"slices"
 
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/host/etcd"
 	"sluice/orchagent-ext/spread/placer"
@@ -27,7 +25,7 @@ const boardName = "placement"
 // mostShared bounds the rows of all leaves that are kept.
 const mostShared = 64 << 20
 
-// sharing is scope fabric. It is a [task.Runner].
+// sharing is scope fabric.
 type sharing struct {
 	*placer.Share        // nil: loads are not shared
 	err           error  // why they are not; nil: they are
@@ -43,34 +41,35 @@ func (s *sharing) Run(ctx context.Context) error {
 	return s.Share.Run(ctx)
 }
 
-// sharingSettings are those of sharing, but for the endpoints. The zero value is scope local.
-type sharingSettings struct {
-	leaf string
-	etcd etcd.Config
+// Report implements [task.Worker].
+func (s *sharing) Report() placer.ShareState {
+	if s.Share == nil {
+		return placer.ShareState{Fabric: placer.Fabric{Err: s.err}}
+	}
+	return s.State()
 }
 
 // Share begins to share the loads of this leaf, or ends that, as configured. It may be called
 // without a switch.
-func (p *Placement) Share(ctx context.Context, g task.Group, s *config.Snapshot, access *policy.EtcdAccess, log *slog.Logger) {
-	var want sharingSettings
-	if p.labels != nil && s.Placement.Scope == config.PlacementFabric {
-		want = sharingSettings{policy.LeafName(s), policy.Etcd(s.Global)}
+func (p *Placement) Share(g task.Group, want Fabric, access *etcd.Access, log *slog.Logger) {
+	if p.labels == nil {
+		want = Fabric{}
 	}
 	if p.sharing.Has(want) {
 		return
 	}
 	p.sharing.Cancel() // etcd may take its time
-	_ = p.sharing.Reconcile(ctx, g, want, func() (*sharing, error) { return newSharing(want, access, log), nil })
+	_ = p.sharing.Reconcile(g, want, func() (*sharing, error) { return newSharing(want, access, log), nil })
 }
 
 // newSharing returns sharing that begins with Run. Where etcd cannot be used its err is set.
-func newSharing(s sharingSettings, access *policy.EtcdAccess, log *slog.Logger) *sharing {
+func newSharing(s Fabric, access *etcd.Access, log *slog.Logger) *sharing {
 	board, err := etcd.NewBoard(etcd.BoardConfig{
-		Config: access.Apply(s.etcd), Name: boardName, Node: s.leaf,
+		Config: access.Apply(s.Etcd), Name: boardName, Node: s.Leaf,
 		MostRows: plan.MaxLeaves, MostOctets: plan.MaxRowOctets, MostTotal: mostShared, Log: log,
 	})
 	if err != nil {
-		log.Warn("loads are not shared with other leaves", "error", err)
+		log.Warn("cannot share loads with other leaves", "error", err)
 		return &sharing{err: err}
 	}
 	return &sharing{Share: placer.NewShare(board, log)}
@@ -78,38 +77,33 @@ func newSharing(s sharingSettings, access *policy.EtcdAccess, log *slog.Logger) 
 
 // Exchange gives other leaves the loads of this one, and placement those of the others.
 func (p *Placement) Exchange(e *status.Encoder) {
-	s := p.sharing.Task()
+	s := p.sharing.Worker()
 	switch {
 	case p.labels == nil:
 		return
 	case s == nil:
 		p.labels.SetFabric(placer.Fabric{Err: errors.New("scope is local")})
 		return
-	case s.Share == nil:
-		p.labels.SetFabric(placer.Fabric{Err: s.err})
-		return
+	case s.Share != nil:
+		var row plan.Row
+		row, s.reason = p.labels.Row()
+		if err := s.Tell(&row); err != nil {
+			e.Unwritten(err)
+		}
 	}
-	var row plan.Row
-	row, s.reason = p.labels.Row()
-	if err := s.Tell(&row); err != nil {
-		e.Unwritten(err)
-	}
-	p.labels.SetFabric(s.State().Fabric)
+	p.labels.SetFabric(s.Report().Fabric)
 }
 
 // describeScope returns the row of scope fabric; nil: scope is local. groups are those of
 // placement.
 func (p *Placement) describeScope(s *status.Report, groups []placer.Report) *telemetry.PlacementFabric {
-	is := p.sharing.Task()
+	is := p.sharing.Worker()
 	if is == nil {
 		return nil
 	}
-	known := placer.ShareState{Fabric: placer.Fabric{Err: is.err}}
-	if is.Share != nil {
-		known = is.State()
-	}
+	known := is.Report()
 	row := &telemetry.PlacementFabric{
-		Leaf: telemetry.Text(p.sharing.Settings().leaf), Planner: telemetry.Text(text.Printable(known.Planner)),
+		Leaf: telemetry.Text(p.sharing.Settings().Leaf), Planner: telemetry.Text(text.Printable(known.Planner)),
 		Leaves: telemetry.Small(known.Leaves), RowsRejected: telemetry.Small(len(known.Aside)),
 	}
 	if known.Plan != 0 {

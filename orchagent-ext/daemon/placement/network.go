@@ -5,8 +5,6 @@ package placement
 import (
 	"net/netip"
 
-	"sluice/orchagent-ext/daemon/policy"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/spread/ecmp"
 	"sluice/orchagent-ext/spread/nexthops"
@@ -15,7 +13,7 @@ import (
 // network is [placer.Network]: the kernel's next hops in the order of the switch, and the
 // counters of ports.
 type network struct {
-	snapshot   *config.Snapshot
+	links      map[string]Link
 	portStats  func(name string) *telemetry.PortStats
 	programmed *programmed // nil: the order is the kernel's
 }
@@ -26,8 +24,8 @@ func (n *network) Groups(dsts []netip.Addr) (map[netip.Addr]nexthops.Result, err
 	if err != nil || n.programmed == nil {
 		return groups, err
 	}
-	programmed, err := n.programmed.known()
-	return nexthops.InSwitchOrder(groups, programmed, err), nil
+	is := n.programmed.known()
+	return nexthops.InSwitchOrder(groups, is.all, is.err), nil
 }
 
 func (n *network) Hash() (ecmp.Kernel, error) { return nexthops.Hash(false) }
@@ -36,7 +34,7 @@ func (n *network) Prefixes() (map[netip.Prefix][]string, error) { return nexthop
 
 // Spine returns the neighbor of a port, or of a member of a PortChannel.
 func (n *network) Spine(link string) string {
-	return policy.NeighborOf(n.snapshot, link).Name
+	return n.links[link].Spine
 }
 
 func (n *network) Sent(link string) (octets uint64, known bool) {
@@ -49,7 +47,7 @@ func (n *network) Received(link string) (octets uint64, known bool) {
 
 // octets sums up a counter of the ports of a netdev.
 func (n *network) octets(link string, of func(*telemetry.PortStats) *uint64) (sum uint64, known bool) {
-	ports := policy.PortsOf(n.snapshot, link)
+	ports := n.links[link].Ports
 	for _, port := range ports {
 		s := n.portStats(port)
 		if s == nil || of(s) == nil {

@@ -3,49 +3,80 @@
 package placement
 
 import (
-	"context"
 	"log/slog"
 	"net/netip"
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
-	"sluice/orchagent-ext/daemon/policy"
-	"sluice/orchagent-ext/daemon/redirects"
 	"sluice/orchagent-ext/daemon/task"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/host/etcd"
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
 )
 
-// Settings of placement.
+// Settings of placement. With the zero value it is off.
 type Settings struct {
-	Snapshot *config.Snapshot
-	Outcome  *engine.Outcome // of the last reconciliation of the engine
-	Kernel   bool            // the switch is the Linux kernel
+	On      bool
+	Rules   Rules           // where the switch has that method
+	Labels  placer.Config   // where it has another; without Kernel, Computed and Seed
+	Learned bool            // the model of the hash is learned even where the switch is the kernel
+	Linux   bool            // the model is the kernel's even where the switch is another
+	Seed    uint32          // of the hash; 0: it stays as it is
+	Links   map[string]Link // ports and PortChannels, by name
+	Fabric  Fabric
 }
 
-// ChoosesLabels reports whether flows are placed by labels.
-func (s *Settings) ChoosesLabels() bool {
-	m := s.Outcome.Method(engine.NeedPlacement)
-	return m != engine.None && m != engine.Redirect && policy.Places(s.Snapshot)
+// Link is a port or PortChannel.
+type Link struct {
+	Ports []string // of the switch: itself, or its members
+	Spine string   // the neighbor at its other end; "": unknown
+}
+
+// Fabric has the settings of scope fabric. The zero value is scope local.
+type Fabric struct {
+	Leaf string      // name of this switch among the leaves
+	Etcd etcd.Config // but for [etcd.Access]
+}
+
+// Inputs are what placement goes by beside its settings.
+type Inputs struct {
+	Outcome *engine.Outcome // of the last reconciliation of the switch
+	Kernel  bool            // the switch is the Linux kernel
+}
+
+// ChoosesLabels reports whether flows are placed by labels, where the switch has a method for placement.
+func (s *Settings) ChoosesLabels(method engine.Method) bool {
+	return s.On && method != engine.None && method != engine.Redirect
+}
+
+// method returns that of the switch.
+func (in Inputs) method() engine.Method { return in.Outcome.Method(engine.NeedPlacement) }
+
+// RuleSwitch has rules to next hops, for any goroutine.
+type RuleSwitch interface {
+	redirector.Switch
+
+	// SetReserve sets how many entries of ACL tables stay free for the operator's rules.
+	SetReserve(n int)
 }
 
 // Environment is the open switch, and the databases beside it.
 type Environment struct {
 	Engine *engine.Engine
-	// sends flows to next hops, from any goroutine; nil: Engine does
-	Rules  redirector.Switch
+	// sends flows to next hops, from any goroutine; nil: Engine does, in the loop, by [Request]
+	Rules  RuleSwitch
 	Flows  placer.Registry // of flows with entries
 	Switch placer.Switch   // has these entries
 
-	Holds redirects.Holds // by addresses
+	Holds Holds // by addresses; nil: all flows are free
 
 	PortStats func(name string) *telemetry.PortStats // nil: the port has none
-	PortName  func(number uint64) string             // by the number in frames; ""
+	// by the number in frames, from any goroutine; "" for a number of another kind
+	PortName func(number uint64) string
 
 	Databases  *sonicdb.Databases // ASIC_DB is opened where it is needed
 	CountersDB *sonicdb.DB
@@ -58,48 +89,51 @@ type Environment struct {
 type Placement struct {
 	network   network
 	labels    *labels // nil: labels are those of the hash
-	redirects redirects.Redirects
-	order     task.Child[bool, *programmed]
-	sharing   task.Child[sharingSettings, *sharing]
+	redirects redirects
+	order     task.Part[bool, *groups, *programmed]
+	sharing   task.Part[Fabric, placer.ShareState, *sharing]
 	env       *Environment // of the switch that is open
 }
 
 // Reconcile brings placement to its settings, on the switch that is open.
-func (p *Placement) Reconcile(ctx context.Context, g task.Group, want *Settings, env *Environment) {
-	p.network.snapshot, p.network.portStats, p.env = want.Snapshot, env.PortStats, env
-	p.reconcileLabels(want)
-	redirected := redirects.SettingsOf(want.Snapshot, want.Outcome.Choices)
-	p.reconcileOrder(ctx, g, want.Kernel, redirected.On && env.Rules != nil)
-	around := redirects.Environment{Rules: env.Rules, Holds: env.Holds, PortName: env.PortName, Log: env.Log, Now: env.Now}
-	if order := p.order.Task(); env.Rules != nil && order != nil {
-		around.Programmed = func() []nexthops.Programmed { groups, _ := order.last(); return groups }
+func (p *Placement) Reconcile(g task.Group, want *Settings, in Inputs, env *Environment) {
+	p.network.links, p.network.portStats, p.env = want.Links, env.PortStats, env
+	p.reconcileLabels(want, in)
+	var rules Rules
+	if want.On && in.method() == engine.Redirect {
+		rules = want.Rules
 	}
-	p.redirects.Reconcile(ctx, g, redirected, &around)
+	p.reconcileOrder(g, in.Kernel, rules.On && env.Rules != nil)
+	order := p.order.Worker()
+	if env.Rules == nil {
+		order = nil
+	}
+	p.redirects.reconcile(g, rules, env, order)
 }
 
 // Detach ends placement on a switch that is about to be closed. Labels stay. Loads are shared
 // and the order of next hops is read until the next Reconcile.
 func (p *Placement) Detach() {
 	p.labels = p.labels.stopped()
-	p.redirects.Stop()
+	p.redirects.stop()
 }
 
-// Prohibit ends placement by entries to next hops where a configuration has none. It is called
+// Prohibit ends placement by entries to next hops where the settings have none. It is called
 // before the engine removes their table.
-func (p *Placement) Prohibit(s *config.Snapshot) {
-	if !policy.Places(s) {
-		p.redirects.Stop()
+func (p *Placement) Prohibit(s *Settings) {
+	if !s.On {
+		p.redirects.stop()
 	}
 }
 
 // Feed gives placement the samples of the packet path, or nil.
-func (p *Placement) Feed(samples <-chan packetio.Sample) { p.redirects.Feed(samples) }
+func (p *Placement) Feed(samples <-chan packetio.Sample) { p.redirects.feed(samples) }
 
 // Requests returns the requests for rules that the loop is to serve, each once, or nil.
-func (p *Placement) Requests() <-chan *redirects.Request { return p.redirects.Requests() }
+func (p *Placement) Requests() <-chan *Request { return p.redirects.requests() }
 
 // Serve serves a request.
-func (p *Placement) Serve(q *redirects.Request) { q.Serve(p.env.Engine) }
+func (p *Placement) Serve(q *Request) { q.Serve(p.env.Engine) }
 
 // Events are the channels of the parts that run; nil: there is no such event.
 type Events struct {
@@ -111,7 +145,7 @@ type Events struct {
 
 // Events returns the channels to wait for.
 func (p *Placement) Events() Events {
-	e := Events{Order: p.order.Task().changed()}
+	e := Events{Order: p.order.Worker().changed()}
 	if l := p.labels; l != nil {
 		e.Hops, e.Polls, e.Held = l.watch.changed(), l.watch.due.C, l.held
 	}
@@ -120,14 +154,14 @@ func (p *Placement) Events() Events {
 
 // HopsChanged has next hops read again.
 func (p *Placement) HopsChanged() {
-	p.redirects.Stale()
+	p.redirects.stale()
 	if p.labels != nil {
 		p.labels.Stale(p.env.Now())
 	}
 }
 
 // Poll reads counters, and asks which flows are held, beside the loop.
-func (p *Placement) Poll(holds redirects.Holds) {
+func (p *Placement) Poll(holds Holds) {
 	if p.labels != nil {
 		p.pollLabels(holds)
 	}
@@ -171,7 +205,7 @@ type watch struct {
 func newWatch(log *slog.Logger) watch {
 	news, err := nexthops.Subscribe()
 	if err != nil {
-		log.Warn("changes of next hops are seen late", "error", err)
+		log.Warn("cannot subscribe to next hops: changes are seen late", "error", err)
 		news = nil
 	}
 	return watch{news: news, due: time.NewTimer(0)}

@@ -5,54 +5,54 @@ package placement
 import (
 	"log/slog"
 	"net/netip"
-	"slices"
 	"testing"
 	"time"
-
-	"sluice/tests/configtest"
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/entries"
 	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/spread/placement"
 	"sluice/orchagent-ext/spread/placer"
+	"sluice/orchagent-ext/spread/redirect"
 	"sluice/orchagent-ext/switch/engine"
 )
 
+// chosen are the inputs of a switch that is the kernel, with a method.
+func chosen(m engine.Method) Inputs {
+	return Inputs{Outcome: &engine.Outcome{Choices: engine.Choices{engine.NeedPlacement: {Method: m}}}, Kernel: true}
+}
+
 func TestPlacementFollowsTheMethodOfTheSwitch(t *testing.T) {
-	placed := []string{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}
 	log := slog.New(slog.DiscardHandler)
-	g, ctx := task.NewGroup(t.Context(), log)
+	g, _ := task.NewGroup(t.Context(), log)
 	env := &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now}
 	f := engine.FlowEntry{Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: 5, Label: 7}
 	var p Placement
 	for i, tt := range []struct {
-		rows              [][]string
+		on                bool
 		method            engine.Method
 		labels, redirects bool
 	}{
-		{[][]string{placed}, engine.Entries, true, false},
-		{[][]string{placed}, engine.Redirect, false, true},
-		{[][]string{placed}, engine.Entries, true, false},
-		{[][]string{placed}, engine.None, false, false},
-		{[][]string{placed}, engine.Redirect, false, true},
-		{[][]string{placed, {"SLUICE", "global", "admin_state=disabled"}}, engine.Redirect, false, false},
-		{nil, engine.Entries, false, false},
+		{true, engine.Entries, true, false},
+		{true, engine.Redirect, false, true},
+		{true, engine.Entries, true, false},
+		{true, engine.None, false, false},
+		{true, engine.Redirect, false, true},
+		{false, engine.Redirect, false, false},
+		{false, engine.Entries, false, false},
 	} {
-		want := &Settings{
-			Snapshot: configtest.Snapshot(t, append(tt.rows, configtest.Port0)...), Kernel: true,
-			Outcome: &engine.Outcome{Choices: engine.Choices{engine.NeedPlacement: {Method: tt.method}}},
-		}
-		p.Reconcile(ctx, g, want, env)
-		if (p.labels != nil) != tt.labels || p.redirects.Runs() != tt.redirects || want.ChoosesLabels() != tt.labels {
-			t.Errorf("step %d: labels %v, redirects %v", i, p.labels != nil, p.redirects.Runs())
+		want, in := &Settings{On: tt.on, Labels: placer.Config{Table: placement.Config{Capacity: 16}}, Rules: Rules{On: tt.on, Config: redirect.Config{PerLink: 8}}}, chosen(tt.method)
+		p.Reconcile(g, want, in, env)
+		if (p.labels != nil) != tt.labels || p.redirects.runs() != tt.redirects || want.ChoosesLabels(tt.method) != tt.labels {
+			t.Errorf("step %d: labels %v, redirects %v", i, p.labels != nil, p.redirects.runs())
 		}
 		labels, calls := p.labels, p.Requests()
-		if p.Reconcile(ctx, g, want, env); p.labels != labels || p.Requests() != calls {
+		if p.Reconcile(g, want, in, env); p.labels != labels || p.Requests() != calls {
 			t.Errorf("step %d: equal settings began placement again", i)
 		}
-		if len(tt.rows) == 1 {
-			want.Snapshot = configtest.Snapshot(t, append(slices.Clone(placed), "moves=never"), configtest.Port0)
-			if p.Reconcile(ctx, g, want, env); p.labels != labels || p.Requests() != calls {
+		if tt.on {
+			want.Labels.Table.Moves, want.Rules.Config.Moves = placement.MovesNever, redirect.MovesNever
+			if p.Reconcile(g, want, in, env); p.labels != labels || p.Requests() != calls {
 				t.Errorf("step %d: another value of moves began placement again", i)
 			}
 		}
@@ -72,13 +72,10 @@ func TestPlacementFollowsTheMethodOfTheSwitch(t *testing.T) {
 
 func TestDetachedPlacementHasNoEvents(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	g, ctx := task.NewGroup(t.Context(), log)
+	g, _ := task.NewGroup(t.Context(), log)
 	var p Placement
-	want := &Settings{
-		Snapshot: configtest.Snapshot(t, []string{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}), Kernel: true,
-		Outcome: &engine.Outcome{Choices: engine.Choices{engine.NeedPlacement: {Method: engine.Entries}}},
-	}
-	p.Reconcile(ctx, g, want, &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now})
+	want := &Settings{On: true, Labels: placer.Config{Table: placement.Config{Capacity: 16}}}
+	p.Reconcile(g, want, chosen(engine.Entries), &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now})
 	p.Detach()
 	if e := p.Events(); e != (Events{}) {
 		t.Errorf("events %+v", e)
@@ -96,13 +93,10 @@ func (s slowHolds) Held() placer.Held { return <-s }
 // A flow control that is slow to answer holds up the poll, and not the loop.
 func TestPollWaitsForFlowControlBesideTheLoop(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	g, ctx := task.NewGroup(t.Context(), log)
+	g, _ := task.NewGroup(t.Context(), log)
 	var p Placement
-	want := &Settings{
-		Snapshot: configtest.Snapshot(t, []string{"SLUICE_PLACEMENT", "global", "admin_state=enabled"}), Kernel: true,
-		Outcome: &engine.Outcome{Choices: engine.Choices{engine.NeedPlacement: {Method: engine.Entries}}},
-	}
-	p.Reconcile(ctx, g, want, &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now})
+	want := &Settings{On: true, Labels: placer.Config{Table: placement.Config{Capacity: 16}}}
+	p.Reconcile(g, want, chosen(engine.Entries), &Environment{Engine: &engine.Engine{}, Flows: &entries.Entries{}, Log: log, Now: time.Now})
 	<-p.Events().Polls
 	answer := make(slowHolds)
 	p.Poll(answer)
@@ -119,7 +113,7 @@ func TestPollWaitsForFlowControlBesideTheLoop(t *testing.T) {
 	// An answer to a placement that has ended moves no flow of the next one.
 	p.Poll(answer)
 	p.Detach()
-	if p.Reconcile(ctx, g, want, p.env); p.Events().Held == held {
+	if p.Reconcile(g, want, chosen(engine.Entries), p.env); p.Events().Held == held {
 		t.Error("the next placement waits for answers to the one before")
 	}
 	answer <- nil

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"sluice/orchagent-ext/daemon/task"
@@ -35,21 +35,24 @@ type programmed struct {
 	asicDB, countersDB *sonicdb.DB
 	asked, news        chan struct{} // each has room for one
 	soon               time.Duration // tests bend it
+	last               atomic.Pointer[groups]
+}
 
-	mu     sync.Mutex
-	groups []nexthops.Programmed
-	err    error // why they are unknown; nil: they are
+// groups are those that are programmed.
+type groups struct {
+	all []nexthops.Programmed
+	err error // why they are unknown; nil: they are known
 }
 
 // reconcileOrder begins to read what is programmed where a learned model needs it, or where
 // orchagent redirects flows, or ends that. The order of the kernel is that of netlink.
-func (p *Placement) reconcileOrder(ctx context.Context, g task.Group, kernel, redirects bool) {
+func (p *Placement) reconcileOrder(g task.Group, kernel, redirects bool) {
 	want := redirects || p.labels != nil && !kernel && !p.labels.settings.Kernel
 	if !p.order.Has(want) {
 		p.order.Cancel() // a Redis that hangs may take its time
 	}
-	_ = p.order.Reconcile(ctx, g, want, func() (*programmed, error) { return openProgrammed(p.env), nil })
-	p.network.programmed = p.order.Task()
+	_ = p.order.Reconcile(g, want, func() (*programmed, error) { return openProgrammed(p.env), nil })
+	p.network.programmed = p.order.Worker()
 }
 
 // openProgrammed opens ASIC_DB. Where that fails [programmed.known] returns the error.
@@ -57,7 +60,7 @@ func openProgrammed(env *Environment) *programmed {
 	p := newProgrammed(env.CountersDB)
 	asicDB, err := sonicdb.Open(env.Databases, "ASIC_DB", env.Log)
 	if err != nil {
-		p.err = err
+		p.last.Store(&groups{err: err})
 		return p
 	}
 	p.asicDB = asicDB
@@ -66,7 +69,9 @@ func openProgrammed(env *Environment) *programmed {
 
 // newProgrammed returns groups that are unknown until ASIC_DB is read.
 func newProgrammed(countersDB *sonicdb.DB) *programmed {
-	return &programmed{countersDB: countersDB, asked: make(chan struct{}, 1), news: make(chan struct{}, 1), soon: programmedSoon, err: errNotRead}
+	p := &programmed{countersDB: countersDB, asked: make(chan struct{}, 1), news: make(chan struct{}, 1), soon: programmedSoon}
+	p.last.Store(&groups{err: errNotRead})
+	return p
 }
 
 // changed returns the channel that is readable once other groups are programmed than before; nil
@@ -79,17 +84,13 @@ func (p *programmed) changed() <-chan struct{} {
 }
 
 // known returns the groups that were read last, and has them read again soon.
-func (p *programmed) known() ([]nexthops.Programmed, error) {
+func (p *programmed) known() *groups {
 	signal(p.asked)
-	return p.last()
+	return p.Report()
 }
 
-// last returns the groups that were read last.
-func (p *programmed) last() ([]nexthops.Programmed, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.groups, p.err
-}
+// Report implements [task.Worker]: the groups that were read last.
+func (p *programmed) Report() *groups { return p.last.Load() }
 
 // signal wakes the reader of a channel of one place. A second signal before it reads is the same.
 func signal(c chan struct{}) {
@@ -114,11 +115,11 @@ func (p *programmed) Run(ctx context.Context) error {
 func (p *programmed) follow(ctx context.Context) {
 	for tries := programmedTries; ; {
 		began := time.Now()
-		groups, err := p.read(ctx)
+		now := p.read(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if p.keep(groups, err) {
+		if p.keep(now) {
 			signal(p.news)
 		}
 		if !clock.Sleep(ctx, max(p.soon, programmedShare*time.Since(began))) {
@@ -138,23 +139,20 @@ func (p *programmed) follow(ctx context.Context) {
 }
 
 // read reads the two databases.
-func (p *programmed) read(ctx context.Context) ([]nexthops.Programmed, error) {
+func (p *programmed) read(ctx context.Context) *groups {
 	objects, err := p.asicDB.ReadKeys(ctx, nexthops.ASICTable, nexthops.ASICKeys)
 	if err != nil {
-		return nil, err
+		return &groups{err: err}
 	}
 	maps, err := p.countersDB.Get(ctx, rows.Row{Table: nexthops.InterfaceMap})
 	if err != nil || len(maps) == 0 {
-		return nexthops.ProgrammedGroups(objects, nil), err
+		return &groups{nexthops.ProgrammedGroups(objects, nil), err}
 	}
-	return nexthops.ProgrammedGroups(objects, maps[0].Fields), nil
+	return &groups{nexthops.ProgrammedGroups(objects, maps[0].Fields), nil}
 }
 
 // keep keeps the groups that were read, and reports whether they differ from those before.
-func (p *programmed) keep(groups []nexthops.Programmed, err error) (other bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	other = (err == nil) != (p.err == nil) || err != nil && err.Error() != p.err.Error() || !reflect.DeepEqual(groups, p.groups)
-	p.groups, p.err = groups, err
-	return other
+func (p *programmed) keep(now *groups) (other bool) {
+	was := p.last.Swap(now)
+	return (now.err == nil) != (was.err == nil) || now.err != nil && now.err.Error() != was.err.Error() || !reflect.DeepEqual(now.all, was.all)
 }

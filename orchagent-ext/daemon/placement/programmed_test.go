@@ -27,7 +27,7 @@ func TestProgrammedGroupsAreRead(t *testing.T) {
 	}
 	p := newProgrammed(counters)
 	p.asicDB, p.soon = asic, 10*time.Millisecond
-	if _, err := p.known(); err == nil {
+	if p.known().err == nil {
 		t.Error("nothing was read, and that is not said")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -40,10 +40,9 @@ func TestProgrammedGroupsAreRead(t *testing.T) {
 			select {
 			case <-p.changed():
 			case <-time.After(time.Until(deadline)):
-				groups, err := p.known()
-				t.Fatalf("%s: %+v, %v", what, groups, err)
+				t.Fatalf("%s: %+v", what, p.known())
 			}
-			if groups, err := p.known(); good(groups, err) {
+			if is := p.known(); good(is.all, is.err) {
 				return
 			}
 		}
@@ -65,24 +64,24 @@ func TestProgrammedGroupsAreRead(t *testing.T) {
 	await("its interface has a name", func(groups []nexthops.Programmed, err error) bool {
 		return err == nil && len(groups) == 1 && groups[0].Err == nil && len(groups[0].Hops) == 1 && groups[0].Hops[0].Link == "Ethernet0"
 	})
-	groups, _ := p.known()
-	if p.keep(groups, nil) {
+	is := p.known().all
+	if p.keep(&groups{all: is}) {
 		t.Error("what is as before is told as other")
 	}
-	if !p.keep(groups, errNotRead) || !p.keep(nil, errNotRead) || p.keep(nil, errNotRead) {
+	if !p.keep(&groups{is, errNotRead}) || !p.keep(&groups{err: errNotRead}) || p.keep(&groups{err: errNotRead}) {
 		t.Error("an error, or its end, is not told once")
 	}
 }
 
 // database_config.json of a machine that is no SONiC switch need not have ASIC_DB.
 func TestProgrammedWithoutASICDB(t *testing.T) {
-	g, ctx := task.NewGroup(t.Context(), slog.New(slog.DiscardHandler))
+	g, _ := task.NewGroup(t.Context(), slog.New(slog.DiscardHandler))
 	p := Placement{labels: &labels{}, env: &Environment{Databases: &sonicdb.Databases{}}}
-	p.reconcileOrder(ctx, g, false, false)
-	if _, err := p.order.Task().known(); err == nil || !strings.Contains(err.Error(), `no database "ASIC_DB"`) || p.network.programmed == nil {
+	p.reconcileOrder(g, false, false)
+	if err := p.order.Report().err; err == nil || !strings.Contains(err.Error(), `no database "ASIC_DB"`) || p.network.programmed == nil {
 		t.Errorf("%v", err)
 	}
-	if p.reconcileOrder(ctx, g, true, false); p.order.Runs() || p.network.programmed != nil {
+	if p.reconcileOrder(g, true, false); p.order.Runs() || p.network.programmed != nil {
 		t.Error("the kernel's order is looked for in ASIC_DB")
 	}
 	if err := g.Wait(); err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/openconfig/ygot/ygot"
 
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/sonicdb"
@@ -21,15 +20,15 @@ import (
 )
 
 // Describe adds the state of placement to a report, and replaces its rows in a mirror of
-// STATE_DB.
-func (p *Placement) Describe(s *status.Report, e *status.Encoder, mirror *sonicdb.Mirror, is *Settings) {
+// STATE_DB. on: placement is configured.
+func (p *Placement) Describe(s *status.Report, e *status.Encoder, mirror *sonicdb.Mirror, on bool, outcome *engine.Outcome) {
 	var fabric, groups, members []ygot.GoStruct
 	switch {
-	case !policy.Places(is.Snapshot):
-	case p.redirects.Runs():
-		groups, members = p.redirects.Describe(s, e)
+	case !on:
+	case p.redirects.runs():
+		groups, members = p.redirects.describe(s, e)
 	default:
-		fabric, groups, members = p.describeLabels(s, e, is.Outcome.Choices[engine.NeedPlacement].Reason)
+		fabric, groups, members = p.describeLabels(s, e, outcome.Choices[engine.NeedPlacement].Reason)
 	}
 	mirror.Replace(telemetry.TablePlacementFabric, e.Encode(fabric...))
 	mirror.Replace(telemetry.TablePlacementGroup, e.Encode(groups...))

@@ -156,7 +156,7 @@ func ownFolder(folder string) error {
 	}
 	var is unix.Stat_t
 	if err := unix.Lstat(folder, &is); err != nil {
-		return fmt.Errorf("look at %s: %w", folder, err)
+		return fmt.Errorf("stat %s: %w", folder, err)
 	}
 	switch {
 	case is.Mode&unix.S_IFMT != unix.S_IFDIR:

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/settings"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
@@ -41,6 +41,7 @@ func dryRun(ctx context.Context, o *Options, databases *sonicdb.Databases, out i
 	state := config.New()
 	state.Remember(good)
 	snapshot, rejected := state.Apply(configRows)
+	configured := settings.Of(snapshot)
 	method := cmp.Or(engine.Method(o.Method), last)
 	if method != "" {
 		if err := engine.NeedFlowLabel.Check(method); err != nil {
@@ -49,8 +50,8 @@ func dryRun(ctx context.Context, o *Options, databases *sonicdb.Databases, out i
 	}
 	var want []engine.Object
 	pins := false // single flows have entries
-	if policy.DriverOf(snapshot) == policy.Orchagent {
-		method, want, err = wantedRows(ctx, databases, snapshot, engine.Method(o.Method))
+	if configured.Driver == settings.Orchagent {
+		method, want, err = wantedRows(ctx, databases, configured, engine.Method(o.Method))
 	} else {
 		method = cmp.Or(method, engine.Compute)
 		features := engine.Features{
@@ -64,7 +65,7 @@ func dryRun(ctx context.Context, o *Options, databases *sonicdb.Databases, out i
 		if !features.Kernel && !samplesAll(existing) {
 			features.MinSampling = saidriver.MinSampling
 		}
-		p := policy.Of(snapshot).Rated(features)
+		p := configured.Policy.Rated(features)
 		choices := engine.Chose(engine.NeedFlowLabel, method).AndPlacement(p)
 		pins = choices.Pins()
 		want = engine.Objects(p, choices, features.Within(existing))
@@ -136,20 +137,20 @@ func hashesAsThere(want []engine.Object, existing map[string]*engine.Record) {
 
 // wantedRows are the rows that the driver orchagent would write, by the
 // abilities of the switch that orchagent reports now. No method: the best.
-func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *config.Snapshot, method engine.Method) (engine.Method, []engine.Object, error) {
+func wantedRows(ctx context.Context, databases *sonicdb.Databases, s *settings.Settings, method engine.Method) (engine.Method, []engine.Object, error) {
 	d, err := orchagent.New(ctx, databases, orchagent.Options{})
 	if err != nil {
 		return "", nil, err
 	}
 	defer d.Close()
-	if err := d.SetPorts(policy.Ports(s)); err != nil {
+	if err := d.SetPorts(s.Ports); err != nil {
 		return "", nil, err
 	}
 	abilities, features, err := d.Probe()
 	if err != nil {
 		return "", nil, err
 	}
-	p := policy.Of(s).Rated(features)
+	p := s.Policy.Rated(features)
 	choices := engine.Choose(abilities, p, features)
 	if method != "" {
 		choices[engine.NeedFlowLabel] = engine.Choice{Method: method}

@@ -14,14 +14,15 @@ import (
 	"strings"
 
 	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/loop"
-	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/settings"
 	"sluice/orchagent-ext/daemon/statistics"
-	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/host/machine"
 	"sluice/orchagent-ext/host/portlock"
+	"sluice/orchagent-ext/switch/audit"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/gate"
 	"sluice/orchagent-ext/switch/saidriver"
@@ -54,30 +55,30 @@ type opener struct {
 
 // open opens the switch by a driver. It is an error without ports: SONiC has yet to load
 // them.
-func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loop.Switch, error) {
-	if len(s.SwitchPorts) == 0 {
-		return nil, errors.New("CONFIG_DB has no PORT rows: the switch is opened when there are some")
+func (o *opener) open(want loop.Opening) (*loop.Switch, error) {
+	if len(want.Ports) == 0 {
+		return nil, errors.New("CONFIG_DB has no PORT rows: the switch opens once there are some")
 	}
-	if driver == policy.Orchagent {
+	if want.Driver == settings.Orchagent {
 		return o.openRows()
 	}
 	if o.options.Library == "" {
 		return nil, errors.New("no SAI library: give its path with --sai-library or SLUICE_SAI_LIBRARY; libsoftsai.so is the software switch; or set driver=orchagent in SLUICE|global, where syncd owns the ASIC")
 	}
 	soft := filepath.Base(o.options.Library) == SoftLibrary
-	ports, opened := policy.Ports(s), ""
+	ports, opened := want.Ports, ""
 	if soft {
 		if err := cmp.Or(machine.CheckKernel(machine.Running()), machine.CheckSoftwareSwitch(machine.ASIC("/"), o.options.Profile)); err != nil {
 			return nil, err
 		}
 		if ports, opened = present(ports); len(ports) == 0 {
-			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch is opened when there is one")
+			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch opens once one is")
 		}
 		if err := o.locks.Take(names(ports)); err != nil {
 			return nil, err
 		}
 	}
-	lib, err := o.options.openLibrary(libraryUse{ports: ports, cpuRate: *s.Global.CpuRate, cpuBurst: *s.Global.CpuBurst, cold: cold, noExtension: o.guard.NoExtension(), avoid: o.guard.Avoid(), watcher: o.guard})
+	lib, err := o.options.openLibrary(libraryUse{ports: ports, cpu: want.CPU, cold: want.Cold, noExtension: o.guard.NoExtension(), avoid: o.guard.Avoid(), watcher: o.guard})
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,9 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 	sw := saidriver.New(lib, saidriver.Options{Connected: o.options.Connect, Kernel: soft, Created: o.guard.Created(), Creating: o.guard.Creating(), Last: o.guard.Last})
 	source := packetio.NewSAI(lib, sw.Ports.IfIndex, sw.CPU.Copies)
 	hardware := &switched{Driver: sw, source: source, opened: opened, statistics: lib.Beside(o.gate.At(context.Background(), gate.Statistics)), warm: o.options.warmFile() != "", log: o.log}
+	var below audit.System // that of other libraries is not known
 	if soft {
+		below = lib
 		hardware.locks = o.locks
 		hardware.reload = func(ports []engine.Port) error {
 			if err := o.locks.Take(names(ports)); err != nil {
@@ -95,27 +98,27 @@ func (o *opener) open(driver policy.Driver, s *config.Snapshot, cold bool) (*loo
 		}
 	}
 	return &loop.Switch{
-		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Ports: sw.Ports,
-		Library: lib.Beside(o.gate.At(context.Background(), gate.Holds)), Depths: depths(lib, o.gate), Turns: o.gate,
+		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Turns: o.gate, System: below,
+		Control: control.Switch{Library: lib.Beside(o.gate.At(context.Background(), gate.Holds)), Ports: sw.Ports, Depths: depths(lib, o.gate)},
 	}, nil
 }
 
 // libraryUse is the purpose for which a library is opened.
 type libraryUse struct {
-	ports             []engine.Port
-	cpuRate, cpuBurst uint32 // packets a second, packets
-	cold              bool   // there are no objects of an earlier process
-	noExtension       bool   // the library is not asked for it
-	avoid             map[string]bool
-	watcher           sai.Watcher
+	ports       []engine.Port
+	cpu         engine.CPU // packets that it gives to the CPU at most
+	cold        bool       // there are no objects of an earlier process
+	noExtension bool       // the library is not asked for it
+	avoid       map[string]bool
+	watcher     sai.Watcher
 }
 
 // openLibrary opens the library of the command line, with its switch.
 func (o *Options) openLibrary(use libraryUse) (*sai.Library, error) {
 	profile := map[string]string{
 		profilePorts:    portList(use.ports),
-		profileCPURate:  fmt.Sprint(use.cpuRate),
-		profileCPUBurst: fmt.Sprint(use.cpuBurst),
+		profileCPURate:  fmt.Sprint(use.cpu.Rate),
+		profileCPUBurst: fmt.Sprint(use.cpu.Burst),
 	}
 	if use.cold {
 		profile[profileCold] = "1"
@@ -135,7 +138,7 @@ func (o *Options) openLibrary(use libraryUse) (*sai.Library, error) {
 		return nil, errors.Join(err, lib.Close(), forgetWarm(o.warmFile()))
 	}
 	if err := forgetWarm(o.warmFile()); err != nil {
-		return nil, errors.Join(fmt.Errorf("a later start would go on by an old state: %w", err), lib.Close())
+		return nil, errors.Join(fmt.Errorf("a later start would use an outdated state: %w", err), lib.Close())
 	}
 	return lib, nil
 }
@@ -236,14 +239,10 @@ func (s *switched) SampleRate() uint32 { return 0 }
 // PortName implements [loop.Hardware].
 func (s *switched) PortName(number uint64) string { return s.Ports.PortName(number) }
 
-// Policed implements [loop.Hardware].
-func (s *switched) Policed() uint64 { return s.CPU.Policed() }
-
-// CPUDiscards implements [loop.Hardware].
-func (s *switched) CPUDiscards() *uint64 { return s.CPU.Discards() }
-
-// RingFull returns the packets that found the ring full.
-func (s *switched) RingFull() uint64 { return s.source.RingFull() }
+// Lost implements [loop.Hardware].
+func (s *switched) Lost() loop.Lost {
+	return loop.Lost{RingFull: s.source.RingFull(), Policed: s.CPU.Policed(), Discarded: s.CPU.Discards()}
+}
 
 // Counters implements [loop.Hardware]: the reader of before for the same ports, which knows their
 // queues.

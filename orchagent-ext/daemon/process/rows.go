@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"sluice/orchagent-ext/cpu/packetio"
+	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/loop"
 	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/db/telemetry"
@@ -44,7 +45,7 @@ func (o *opener) openRows() (*loop.Switch, error) {
 	}
 	netdev.OpenSamples = o.options.OpenSamples
 	s := &rowSwitch{Driver: driver, Netdev: netdev}
-	return &loop.Switch{Driver: s, Source: netdev, Hardware: s, Rules: driver.Rules(), Ports: rowPorts{driver}, Depths: s.depths(driver.Depths())}, nil
+	return &loop.Switch{Driver: s, Source: netdev, Hardware: s, Rules: driver.Rules(), Control: control.Switch{Ports: rowPorts{driver}, Depths: s.depths(driver.Depths())}}, nil
 }
 
 // rowPorts are the ports as flow control needs them. The interface index of its netdev represents a
@@ -200,8 +201,10 @@ func (c *rowCounters) ReadQueues(queues []statistics.Object) ([]*telemetry.Queue
 	return all, nil
 }
 
-// CPUDiscards implements [loop.Hardware]: orchagent counts the drops of its switch.
-func (s *rowSwitch) CPUDiscards() *uint64 { return nil }
+// Lost implements [loop.Hardware]: orchagent counts the drops of its switch.
+func (s *rowSwitch) Lost() loop.Lost {
+	return loop.Lost{RingFull: s.RingFull(), Policed: s.Policed()}
+}
 
 // Close closes the driver and the source of packets.
 func (s *rowSwitch) Close() error { return errors.Join(s.Driver.Close(), s.Netdev.Close()) }

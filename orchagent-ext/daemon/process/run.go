@@ -123,7 +123,7 @@ func (o *Options) enterSandbox(log *slog.Logger) {
 		return
 	}
 	if err := sandbox.Enter(o.sandboxProfile()); err != nil {
-		log.Warn("system calls that are never needed stay allowed", "error", err)
+		log.Warn("cannot enter the sandbox: all system calls stay allowed", "error", err)
 	}
 }
 
@@ -165,7 +165,7 @@ func Run(ctx context.Context, o *Options, stdout, stderr io.Writer) error {
 		Databases: databases, Version: o.Version, Log: log, Now: time.Now, StateFile: o.rowsFile(),
 		Open:          (&opener{ctx, o, databases, log, guard, new(gate.Gate), portlock.New(db.Address, log)}).open,
 		Files:         files.Reader{Folders: slices.Concat(files.Default, o.Folders), Reserved: o.Reserved},
-		EtcdPlaintext: o.Plaintext,
+		EtcdPlaintext: o.Plaintext, Realtime: new(realtime).Set,
 	}
 	if o.Mode == Remove {
 		return loop.Remove(ctx, c)

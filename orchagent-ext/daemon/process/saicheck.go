@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sluice/orchagent-ext/daemon/policy"
+	"sluice/orchagent-ext/daemon/settings"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
@@ -32,7 +32,7 @@ import (
 func saiCheck(ctx context.Context, o *Options, in io.Reader, out, stderr io.Writer) error {
 	var order saicheck.Order
 	if err := json.NewDecoder(in).Decode(&order); err != nil {
-		return fmt.Errorf("read what to check, as `sluice sai-check` writes it: %w", err)
+		return fmt.Errorf("read the order of `sluice sai-check`: %w", err)
 	}
 	if file, is := out.(*os.File); is { // the library's own lines go elsewhere
 		fd, err := unix.Dup(int(file.Fd()))
@@ -111,14 +111,14 @@ func (o *Options) consult(ctx context.Context, port *engine.Port) error {
 		return nil // as if there was none: Redis does not run
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("STATE_DB tells of %d objects of Sluice on the switch: remove them first, by sluiced --remove", len(left))
+		return fmt.Errorf("STATE_DB lists %d objects of Sluice on the switch: remove them first with sluiced --remove", len(left))
 	}
 	configured, err := read(ctx, databases, "CONFIG_DB", config.Tables()...)
 	if err != nil {
 		return nil
 	}
 	snapshot, _ := config.New().Apply(configured)
-	for _, p := range policy.Ports(snapshot) {
+	for _, p := range settings.Of(snapshot).Ports {
 		if len(port.Lanes) == 0 && (p.Name == port.Name || port.Name == "") {
 			*port = p
 		}
@@ -147,8 +147,8 @@ func policiesOf(port string, use *libraryUse) (map[engine.Need]engine.Policy, er
 	if len(rejected) > 0 {
 		return nil, &rejected[0]
 	}
-	use.cpuRate, use.cpuBurst = *s.Global.CpuRate, *s.Global.CpuBurst
-	all := policy.Of(s)
+	all := settings.Of(s).Policy
+	use.cpu = all.CPU
 	label, export, placed, flows := all, all, all, all
 	placed.Export = nil
 	label.Export, label.Placement = nil, nil

@@ -58,7 +58,7 @@ func forgetWarm(file string) error {
 func (s *switched) Close() error {
 	if s.warm {
 		if err := s.LeaveWarm(); err != nil {
-			s.log.Warn("the SAI library does not prepare a warm restart: the next start is a cold one", "error", err)
+			s.log.Warn("the SAI library cannot prepare a warm restart: the next start is cold", "error", err)
 		}
 	}
 	err := s.Driver.Close()

@@ -12,7 +12,6 @@ import (
 
 	"github.com/openconfig/ygot/ygot"
 
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
@@ -25,25 +24,27 @@ import (
 // mostHops is how many rows SLUICE_NEXT_HOP has at most.
 const mostHops = 4096
 
+// Settings of the rows. With the zero value there are none.
+type Settings struct {
+	Publish bool
+	Links   map[string]Link // by the name of the netdev
+}
+
+// Link is a port or PortChannel of the switch.
+type Link struct {
+	Neighbor config.Neighbor // at its other end; the zero value: unknown
+	Role     string          // that it faces, as the model has it; "": unknown
+}
+
 // Routes is the next hops that are published. Make it with [New]. It is for one goroutine.
 type Routes struct {
 	rows    *sonicdb.Mirror
 	encoder *status.Encoder
 
-	on      bool
-	news    *nexthops.News // nil: there is none, and routes are read at each Reconcile
-	stale   bool
-	reading chan reading // nil: routes are not being read
-	table   map[netip.Prefix]nexthops.Result
-	// whose neighbors the rows have; nil: the rows are not of the table
-	shown   *config.Snapshot
+	part    task.Part[bool, *reading, *watcher]
+	table   *reading  // that the rows have; nil: none
+	shown   *Settings // whose links the rows have
 	warning string
-}
-
-// reading is the answer of a goroutine: a table of thousands of routes takes its time.
-type reading struct {
-	table map[netip.Prefix]nexthops.Result
-	err   error
 }
 
 // New returns Routes that publish into a mirror of STATE_DB with the tables SLUICE_NEXT_HOP and
@@ -53,29 +54,27 @@ func New(mirror *sonicdb.Mirror, e *status.Encoder) *Routes { return &Routes{row
 // Warning returns why rows are missing; "": all are there.
 func (h *Routes) Warning() string { return h.warning }
 
-// publishes reports whether next hops are published.
-func publishes(s *config.Snapshot) bool {
-	return s != nil && !policy.Disabled(s) && s.Global.PublishNextHops == config.Enabled
-}
-
-// Reconcile brings the rows up to date; s is nil while no switch is open, kernel reports whether
-// it is the Linux kernel. It returns at once: rows follow with a later call.
-func (h *Routes) Reconcile(s *config.Snapshot, kernel bool) {
-	if !publishes(s) {
-		if h.on {
-			h.Stop()
-			h.rows.Replace(telemetry.TableNextHop, nil)
-			h.rows.Replace(telemetry.TableHash, nil)
-		}
+// Reconcile brings the rows up to date; kernel reports whether the switch is the Linux kernel. It
+// returns at once: rows follow with a later call. The settings are read until another call has
+// others: they are not to change.
+func (h *Routes) Reconcile(g task.Group, s *Settings, kernel bool) {
+	if !h.part.Has(s.Publish) {
+		h.part.Cancel() // it may be reading a table of thousands of routes
+		*h = Routes{rows: h.rows, encoder: h.encoder}
+		h.rows.Replace(telemetry.TableNextHop, nil)
+		h.rows.Replace(telemetry.TableHash, nil)
+	}
+	_ = h.part.Reconcile(g, s.Publish, func() (*watcher, error) { return &watcher{log: h.encoder.Log}, nil })
+	if !s.Publish {
 		return
 	}
-	h.look()
-	if err := h.take(); err != nil {
-		h.warning = "next hops are not told: " + task.FirstLine(err)
-	}
-	if h.table != nil && h.shown != s {
-		all, left := hopRows(h.table, s)
-		h.shown, h.warning = s, ""
+	switch r := h.part.Report(); {
+	case r == nil: // it is being read
+	case r.err != nil:
+		h.warning = "cannot publish next hops: " + task.FirstLine(r.err)
+	case h.table != r || h.shown != s:
+		all, left := hopRows(r.table, s.Links)
+		h.table, h.shown, h.warning = r, s, r.late
 		if left > 0 {
 			h.warning = fmt.Sprintf("SLUICE_NEXT_HOP has %d rows at most: %d routes, with the shortest prefixes, are left out", mostHops, left)
 		}
@@ -84,71 +83,12 @@ func (h *Routes) Reconcile(s *config.Snapshot, kernel bool) {
 	h.rows.Replace(telemetry.TableHash, h.encoder.Encode(hashRow(true, kernel), hashRow(false, kernel)))
 }
 
-// look starts to read routes where they may have changed.
-func (h *Routes) look() {
-	if !h.on {
-		h.on, h.stale = true, true
-		var err error
-		if h.news, err = nexthops.Subscribe(); err != nil {
-			h.warning = "changes of routes are not told at once: " + err.Error()
-		}
-	}
-	if h.news == nil {
-		h.stale = true
-	} else {
-		select {
-		case <-h.news.Changed():
-			h.stale = true
-		default:
-		}
-	}
-	if !h.stale || h.reading != nil {
-		return
-	}
-	h.stale, h.reading = false, make(chan reading, 1)
-	go func(read chan<- reading) {
-		var r reading
-		r.err = task.Guard(h.encoder.Log, func() (err error) {
-			r.table, err = nexthops.Table()
-			return err
-		})
-		read <- r
-	}(h.reading)
-}
-
-// take takes the table that was read, if reading has ended.
-func (h *Routes) take() error {
-	if h.reading == nil {
-		return nil
-	}
-	select {
-	case r := <-h.reading:
-		h.reading = nil
-		if r.err != nil {
-			h.stale = true
-			return r.err
-		}
-		h.table, h.shown = r.table, nil
-	default:
-	}
-	return nil
-}
-
-// Stop ends the subscription to changes of routes. The rows stay.
-func (h *Routes) Stop() {
-	if h.news != nil {
-		h.news.Close()
-	}
-	*h = Routes{rows: h.rows, encoder: h.encoder}
-}
-
 // hopRows returns the rows of routes, those with the longest prefixes first, and how many
 // routes are left out.
-func hopRows(table map[netip.Prefix]nexthops.Result, s *config.Snapshot) (all []ygot.GoStruct, left int) {
+func hopRows(table map[netip.Prefix]nexthops.Result, links map[string]Link) (all []ygot.GoStruct, left int) {
 	prefixes := slices.SortedFunc(maps.Keys(table), func(a, b netip.Prefix) int {
 		return cmp.Or(cmp.Compare(b.Bits(), a.Bits()), a.Addr().Compare(b.Addr()))
 	})
-	resolved := s.Resolve()
 	for _, p := range prefixes {
 		g := table[p]
 		if g.Err != nil {
@@ -161,7 +101,8 @@ func hopRows(table map[netip.Prefix]nexthops.Result, s *config.Snapshot) (all []
 		prefix, buckets := p.String(), ranges(g.Buckets, len(g.Members))
 		for i, m := range g.Members {
 			index, weight := uint16(i), uint32(m.Weight)
-			n := policy.NeighborOf(s, m.Link)
+			link := links[m.Link]
+			n := link.Neighbor
 			row := &telemetry.NextHop{
 				Prefix: &prefix, Index: &index, Port: telemetry.Text(m.Link), Weight: &weight, Buckets: telemetry.Text(buckets[i]),
 				Neighbor: telemetry.Text(n.Name), NeighborPort: telemetry.Text(n.Port), NeighborAddress: telemetry.Text(n.Address),
@@ -170,7 +111,7 @@ func hopRows(table map[netip.Prefix]nexthops.Result, s *config.Snapshot) (all []
 				row.Gateway = telemetry.Text(m.Gateway.String())
 			}
 			rows.SetEnum(&row.State, m.State())
-			rows.SetEnum(&row.Role, policy.RoleOf(s, resolved, m.Link))
+			rows.SetEnum(&row.Role, link.Role)
 			all = append(all, row)
 		}
 	}

@@ -5,24 +5,31 @@ package routes
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"testing"
-
-	"sluice/tests/configtest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/orchagent-ext/daemon/status"
+	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/db/config"
+	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/spread/ecmp"
 	"sluice/orchagent-ext/spread/nexthops"
+	"sluice/tests/redistest"
 	"sluice/yang/rows"
 )
 
 // Rows of next hops say who is behind the port, of a PortChannel by its members, and what it
 // faces; routes that cannot be read have none.
 func TestHopRowsNameWhoIsBehindThePort(t *testing.T) {
-	s := configtest.Snapshot(t, configtest.Port0, configtest.Port4, configtest.Edge0, []string{"PORTCHANNEL", "PortChannel1", "mtu=9100"}, []string{"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet4"},
-		[]string{"DEVICE_NEIGHBOR", "Ethernet0", "name=host-7"}, []string{"DEVICE_NEIGHBOR", "Ethernet4", "name=spine-1", "port=Ethernet16"},
-		[]string{"DEVICE_NEIGHBOR_METADATA", "spine-1", "mgmt_addr=192.0.2.9/24"}, []string{"SLUICE_PORT", "PortChannel1", "role=fabric"})
+	links := map[string]Link{
+		"Ethernet0":    {Neighbor: config.Neighbor{Name: "host-7"}, Role: "edge"},
+		"PortChannel1": {Neighbor: config.Neighbor{Name: "spine-1", Port: "Ethernet16", Address: "192.0.2.9/24"}, Role: "fabric"},
+	}
 	member := func(link, via string, m ecmp.Member) nexthops.Member {
 		hop := nexthops.Member{Member: m, Link: link}
 		if via != "" {
@@ -34,7 +41,7 @@ func TestHopRowsNameWhoIsBehindThePort(t *testing.T) {
 		netip.MustParsePrefix("::/0"):            {Err: errors.New("changes too fast")},
 		netip.MustParsePrefix("10.0.0.0/24"):     {Group: &nexthops.Group{Members: []nexthops.Member{member("Ethernet0", "", ecmp.Member{Weight: 1})}}},
 		netip.MustParsePrefix("2001:db8:1::/64"): {Group: &nexthops.Group{Buckets: []uint16{1, 1, 0, 1}, Members: []nexthops.Member{member("Ethernet0", "fe80::1", ecmp.Member{Weight: 1, Dead: true}), member("PortChannel1", "fe80::2", ecmp.Member{Weight: 3, Unresolved: true})}}},
-	}, s)
+	}, links)
 	got := map[string]map[string]string{}
 	for _, r := range all {
 		row, err := rows.Encode(r)
@@ -60,23 +67,36 @@ func TestHopRowsAreBounded(t *testing.T) {
 	for i := range mostHops / 2 {
 		table[netip.MustParsePrefix(fmt.Sprintf("2001:db8:%x::/48", i))] = two
 	}
-	all, left := hopRows(table, configtest.Snapshot(t))
+	all, left := hopRows(table, nil)
 	if len(all) != mostHops || left != 1 {
 		t.Errorf("%d rows, %d routes left out", len(all), left)
 	}
 }
 
-func TestNextHopsArePublishedWhereConfigured(t *testing.T) {
-	for name, tt := range map[string]struct {
-		fields []string
-		want   bool
-	}{
-		"default":  {[]string{"cpu_rate=1000"}, false},
-		"enabled":  {[]string{"publish_next_hops=enabled"}, true},
-		"disabled": {[]string{"publish_next_hops=enabled", "admin_state=disabled"}, false},
-	} {
-		if got := publishes(configtest.Snapshot(t, append([]string{"SLUICE", "global"}, tt.fields...))); got != tt.want {
-			t.Errorf("%s: %v", name, got)
+// Rows follow the table that the part reads beside the loop, and go where it is off.
+func TestRoutesArePublishedWhileTheyAreConfigured(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	g, _ := task.NewGroup(t.Context(), log)
+	mirror := sonicdb.NewMirror(redistest.Open(t, redistest.Databases(t), "STATE_DB"), telemetry.TableNextHop, telemetry.TableHash)
+	h := New(mirror, &status.Encoder{Log: log})
+	on := &Settings{Publish: true}
+	h.Reconcile(g, &Settings{}, true)
+	if h.part.Runs() || len(mirror.Wanted(telemetry.TableHash)) != 0 {
+		t.Error("rows are published before that is configured")
+	}
+	for deadline := time.Now().Add(time.Minute); h.table == nil; time.Sleep(time.Millisecond) {
+		if h.Reconcile(g, on, true); time.Now().After(deadline) {
+			t.Fatalf("no table was read: %q", h.Warning())
 		}
+	}
+	read := h.table
+	if h.Reconcile(g, on, true); h.table != read || len(mirror.Wanted(telemetry.TableHash)) != 2 || h.Warning() != "" {
+		t.Errorf("%d rows of the hash, warning %q", len(mirror.Wanted(telemetry.TableHash)), h.Warning())
+	}
+	if h.Reconcile(g, &Settings{}, true); h.part.Runs() || h.table != nil || len(mirror.Wanted(telemetry.TableHash))+len(mirror.Wanted(telemetry.TableNextHop)) != 0 {
+		t.Error("rows stay where they are no longer configured")
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -35,8 +35,8 @@ func readLinks() (map[string]net.Flags, error) {
 	return flags, nil
 }
 
-// note takes the states of netdevs as they are now.
-func (l *links) note(flags map[string]net.Flags, ports []Port, now time.Time) {
+// update takes the states of netdevs as they are now.
+func (l *links) update(flags map[string]net.Flags, ports []Port, now time.Time) {
 	down := map[string]time.Time{}
 	for _, p := range ports {
 		f, there := flags[p.Name]

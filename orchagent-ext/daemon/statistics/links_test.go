@@ -21,7 +21,7 @@ func TestPortsThatAreSetDown(t *testing.T) {
 	var l links
 	at := func(after time.Duration, eth1, eth5 net.Flags) string {
 		now = now.Add(after)
-		l.note(map[string]net.Flags{"eth1": eth1, "eth2": up, "eth3": 0, "eth5": eth5, "eth6": 0, "lo": 0}, s, now)
+		l.update(map[string]net.Flags{"eth1": eth1, "eth2": up, "eth3": 0, "eth5": eth5, "eth6": 0, "lo": 0}, s, now)
 		return warning(l.down, now)
 	}
 	if w := at(0, 0, on); w != "" {

@@ -3,12 +3,8 @@
 package statistics
 
 import (
-	"maps"
 	"slices"
 	"time"
-
-	"sluice/orchagent-ext/daemon/policy"
-	"sluice/orchagent-ext/db/config"
 )
 
 // Object is a port, or one of its egress queues.
@@ -25,25 +21,14 @@ type Port struct {
 	Name       string
 	Role       string // that it faces, as the model has it; "": unknown
 	AdminUp    bool
-	Configured bool                 // it has a row of SLUICE_PORT
-	Watched    func(queue int) bool // queues that have a threshold; nil: none has one
+	Configured bool    // it has a row of SLUICE_PORT
+	Threshold  bool    // some of its queues have a threshold
+	Queues     []uint8 // numbers of these; empty: all
 }
 
-// PortsOf returns the rows of PORT of a configuration, by name.
-func PortsOf(s *config.Snapshot) []Port {
-	resolved := s.Resolve()
-	ports := make([]Port, 0, len(s.SwitchPorts))
-	for _, name := range slices.Sorted(maps.Keys(s.SwitchPorts)) {
-		p := Port{Name: name, Role: policy.RoleOf(s, resolved, name), AdminUp: s.SwitchPorts[name].AdminUp}
-		if row := resolved[name]; row != nil {
-			p.Configured = true
-			if t := s.Thresholds[policy.Value(row.Threshold)]; t != nil {
-				p.Watched = func(queue int) bool { return len(t.Queues) == 0 || slices.Contains(t.Queues, uint8(queue)) }
-			}
-		}
-		ports = append(ports, p)
-	}
-	return ports
+// watched reports whether a queue of the port has a threshold.
+func (p *Port) watched(queue int) bool {
+	return p.Threshold && (len(p.Queues) == 0 || slices.Contains(p.Queues, uint8(queue)))
 }
 
 // Limits of one round, for the objects that are read in turn.
@@ -76,9 +61,10 @@ func (p *plan) begin(ports []Port, queues map[string]int) {
 	for _, port := range ports {
 		add(port.Configured, Object{port.Name, Itself})
 	}
-	for _, port := range ports {
+	for k := range ports {
+		port := &ports[k]
 		for i := range queues[port.Name] {
-			add(port.Watched != nil && port.Watched(i), Object{port.Name, i})
+			add(port.watched(i), Object{port.Name, i})
 		}
 	}
 	p.left = len(p.others)

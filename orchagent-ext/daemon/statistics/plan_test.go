@@ -8,14 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"sluice/orchagent-ext/db/config"
 )
 
 // TestPlanReadsByPriority has a port with a row and a threshold on queue 1, and one without a
 // row: the first port and its queue come in each round, the others in turn.
 func TestPlanReadsByPriority(t *testing.T) {
-	ports := []Port{{Name: "a", Configured: true, Watched: func(queue int) bool { return queue == 1 }}, {Name: "b"}}
+	ports := []Port{{Name: "a", Configured: true, Threshold: true, Queues: []uint8{1}}, {Name: "b"}}
 	var p plan
 	one := func(bool) int { return 1 }
 	round := func(spent time.Duration) (all []string) {
@@ -72,35 +70,5 @@ func TestPlanBoundsCallsInTurn(t *testing.T) {
 		if diff := cmp.Diff(want, p.batch(most, 0)); diff != "" {
 			t.Errorf("batch %d: %s", i+1, diff)
 		}
-	}
-}
-
-// TestPortsOfAConfiguration: rows of SLUICE_PORT and thresholds decide how often a port and its
-// queues are read.
-func TestPortsOfAConfiguration(t *testing.T) {
-	gold, silver := "gold", "silver"
-	s := &config.Snapshot{
-		SwitchPorts: map[string]config.SwitchPort{"b": {AdminUp: true}, "a": {}, "c": {}},
-		Ports:       map[string]*config.Port{"a": {Role: config.RoleEdge, Threshold: &gold}, "b": {Threshold: &silver}},
-		Thresholds:  map[string]*config.Threshold{"gold": {Queues: []uint8{3}}, "silver": {}},
-	}
-	type row struct {
-		Name, Role          string
-		AdminUp, Configured bool
-		Watched             string
-	}
-	var got []row
-	for _, p := range PortsOf(s) {
-		r := row{Name: p.Name, Role: p.Role, AdminUp: p.AdminUp, Configured: p.Configured}
-		for i := range 5 {
-			if p.Watched != nil && p.Watched(i) {
-				r.Watched += fmt.Sprint(i)
-			}
-		}
-		got = append(got, r)
-	}
-	want := []row{{"a", config.RoleEdge.String(), false, true, "3"}, {"b", config.Port{}.Role.String(), true, true, "01234"}, {Name: "c"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -33,7 +33,18 @@ type Switch interface {
 // period is the time between two rounds.
 const period = time.Second
 
-// Task publishes statistics. Make it with [New]. [Task.Reconcile] and [Task.Warning] are for any
+// Settings are a switch with its ports. The task alone calls the switch.
+type Settings struct {
+	Switch Switch // nil: none is open, and the rows stay as they are
+	Ports  []Port
+}
+
+// Report is the state of the task.
+type Report struct {
+	Warning string // about ports that are set down against PORT; "": there is none
+}
+
+// Task publishes statistics. Make it with [New]. [Task.Reconcile] and [Task.Report] are for any
 // goroutine, and wait for nothing; all else is of [Task.Run].
 type Task struct {
 	log     *slog.Logger
@@ -47,13 +58,13 @@ type Task struct {
 	settings // of this round
 	plan     plan
 	links    links
-	looked   time.Time                       // at the links
+	linksAt  time.Time                       // at the links
 	shown    map[string]*telemetry.PortStats // as they were read last
 	queues   map[Object]string               // that have a row, with its key
 	err      error                           // that was logged last
 }
 
-// settings are a switch with its ports. They are immutable; the task alone calls the switch.
+// settings are those of a round. They are immutable.
 type settings struct {
 	sw    Switch // nil: the switch is closed
 	ports []Port
@@ -69,23 +80,22 @@ func New(rows *sonicdb.Mirror, log *slog.Logger, now func() time.Time) *Task {
 	}
 }
 
-// Reconcile makes the task read statistics of ports from a switch; nil: of none, and the rows
-// stay as they are. Another switch than before is read from its next call on, and the ports from
-// the next round on.
-func (t *Task) Reconcile(sw Switch, ports []Port) {
-	s := &settings{sw: sw, ports: ports, named: make(map[string]Port, len(ports))}
-	for _, p := range ports {
+// Reconcile gives the task its settings. Another switch than before is read from its next call on,
+// and the ports from the next round on.
+func (t *Task) Reconcile(want Settings) {
+	s := &settings{sw: want.Switch, ports: want.Ports, named: make(map[string]Port, len(want.Ports))}
+	for _, p := range want.Ports {
 		s.named[p.Name] = p
 	}
 	t.wanted.Store(s)
 }
 
-// Warning names the ports that are set down against PORT; "": none is.
-func (t *Task) Warning() string {
+// Report implements [task.Worker].
+func (t *Task) Report() (r Report) {
 	if down := t.down.Load(); down != nil {
-		return warning(*down, t.now())
+		r.Warning = warning(*down, t.now())
 	}
-	return ""
+	return r
 }
 
 // Run reads and publishes until ctx is done. Then it returns nil.
@@ -141,14 +151,14 @@ func (t *Task) begin() {
 			t.showQueue(o, nil)
 		}
 	}
-	t.note(errors.Join(t.look(), err))
+	t.logFailure(errors.Join(t.updateLinks(), err))
 }
 
-// look reads the states of netdevs, which the rows of ports have.
-func (t *Task) look() error {
+// updateLinks reads the states of netdevs, which the rows of ports have.
+func (t *Task) updateLinks() error {
 	states, err := readLinks()
-	t.looked = t.now()
-	t.links.note(states, t.ports, t.looked)
+	t.linksAt = t.now()
+	t.links.update(states, t.ports, t.linksAt)
 	down := t.links.down
 	t.down.Store(&down)
 	for name, s := range t.shown {
@@ -166,8 +176,8 @@ func (t *Task) step(began time.Time) bool {
 	if t.sw == nil {
 		return false
 	}
-	if t.now().Sub(t.looked) > period { // the library is slow, and the round is long
-		t.note(t.look())
+	if t.now().Sub(t.linksAt) > period { // the library is slow, and the round is long
+		t.logFailure(t.updateLinks())
 	}
 	batch := t.plan.batch(t.sw.AtOnce, t.now().Sub(began))
 	if len(batch) == 0 {
@@ -178,7 +188,7 @@ func (t *Task) step(began time.Time) bool {
 		if t.replaced() {
 			return true
 		}
-		t.note(err)
+		t.logFailure(err)
 		for i, o := range batch {
 			t.showQueue(o, stats[i])
 		}
@@ -227,10 +237,10 @@ func (t *Task) showQueue(o Object, s *telemetry.QueueStats) {
 	}
 }
 
-// note logs why counters cannot be read, once while that lasts.
-func (t *Task) note(err error) {
+// logFailure logs why counters cannot be read, once while that lasts.
+func (t *Task) logFailure(err error) {
 	if err != nil && (t.err == nil || t.err.Error() != err.Error()) {
-		t.log.Warn("counters cannot be read", "error", err)
+		t.log.Warn("cannot read counters", "error", err)
 	}
 	t.err = err
 }

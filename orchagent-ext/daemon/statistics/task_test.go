@@ -50,14 +50,14 @@ func TestReconcileWaitsForNoCall(t *testing.T) {
 		task := New(sonicdb.NewMirror(&sonicdb.DB{}, telemetry.TablePortStats, telemetry.TableQueueStats), log, time.Now)
 		slow := &counting{takes: time.Minute, reads: map[string]int{}}
 		fast := &counting{reads: map[string]int{}}
-		task.Reconcile(slow, []Port{{Name: "a"}, {Name: "b"}})
+		task.Reconcile(Settings{slow, []Port{{Name: "a"}, {Name: "b"}}})
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- task.Run(ctx) }()
 		time.Sleep(time.Second / 2) // in the call for a
 		began := time.Now()
-		task.Reconcile(fast, []Port{{Name: "c"}})
-		_ = task.Warning()
+		task.Reconcile(Settings{fast, []Port{{Name: "c"}}})
+		_ = task.Report()
 		if waited := time.Since(began); waited > 0 {
 			t.Errorf("Reconcile waited %v", waited)
 		}
@@ -65,7 +65,7 @@ func TestReconcileWaitsForNoCall(t *testing.T) {
 		if a, b, c, other := slow.read("a"), slow.read("b"), fast.read("c"), fast.read("b"); a != 1 || b != 0 || c == 0 || other != 0 {
 			t.Errorf("the slow switch was read %d and %d times, the other one %d and %d", a, b, c, other)
 		}
-		task.Reconcile(nil, nil)
+		task.Reconcile(Settings{})
 		time.Sleep(time.Second)
 		before := fast.read("c")
 		if time.Sleep(3 * time.Second); fast.read("c") != before {

@@ -88,7 +88,7 @@ func (e *Encoder) Fill(s ygot.GoStruct, leaf, value string) {
 // Unwritten logs why something is missing in the databases; the same error in a row once.
 func (e *Encoder) Unwritten(err error) {
 	if e.last == nil || e.last.Error() != err.Error() {
-		e.Log.Warn("a row cannot be written", "error", err)
+		e.Log.Warn("cannot write a row", "error", err)
 	}
 	e.last = err
 }

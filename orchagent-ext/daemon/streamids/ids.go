@@ -21,7 +21,7 @@ import (
 type IDs struct {
 	scope      scope    // nil: Stream IDs are off
 	settings   Settings // of the scope
-	global     task.Child[Settings, *globalTask]
+	global     task.Part[Settings, globalReport, *globalTask]
 	flows      map[flow.Key]*streamFlow
 	remembered map[flow.Key]uint16 // of an earlier process
 	stats      Counts
@@ -119,7 +119,7 @@ func (s *IDs) Show(shown []engine.FlowEntry, live iter.Seq[engine.FlowEntry]) {
 	for _, f := range shown {
 		if k := streamKey(f); f.Src.Is6() && !keep[k] {
 			keep[k] = true
-			s.look(k)
+			s.update(k)
 		}
 	}
 	sharing := map[uint16]uint64{}
@@ -150,8 +150,8 @@ func (s *IDs) Show(shown []engine.FlowEntry, live iter.Seq[engine.FlowEntry]) {
 	}
 }
 
-// look asks for the id of a flow.
-func (s *IDs) look(k flow.Key) {
+// update asks for the id of a flow.
+func (s *IDs) update(k flow.Key) {
 	f := s.flows[k]
 	if f == nil {
 		f = &streamFlow{}

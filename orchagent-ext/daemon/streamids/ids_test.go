@@ -74,7 +74,7 @@ func begin(s scope) func(map[flow.Key]*streamFlow) scope {
 func TestStreamIDsOfWhatIsShown(t *testing.T) {
 	table := &tableScope{ids: map[uint32]uint16{}, wanted: map[uint32]bool{}}
 	var s IDs
-	s.use(Settings{seed: 7}, begin(table))
+	s.use(Settings{Seed: 7}, begin(table))
 	live := entries(1, 2, 3, 4)
 	v4 := engine.FlowEntry{Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"), DestQP: 1}
 	twin := entry(1)
@@ -115,7 +115,7 @@ func TestStreamIDsOfWhatIsShown(t *testing.T) {
 			t.Errorf("step %d, wanted (-want +got):\n%s", i, diff)
 		}
 	}
-	s.use(Settings{seed: 7}, func(map[flow.Key]*streamFlow) scope { t.Error("the same scope was made again"); return nil })
+	s.use(Settings{Seed: 7}, func(map[flow.Key]*streamFlow) scope { t.Error("the same scope was made again"); return nil })
 	s.use(Settings{}, func(map[flow.Key]*streamFlow) scope { return nil })
 	s.Show(live, slices.Values(live))
 	if name, _ := s.name(); name != "" || s.ID(live[0]) != 0 || s.stats.Waiting != 0 {
@@ -125,7 +125,7 @@ func TestStreamIDsOfWhatIsShown(t *testing.T) {
 
 func TestHashScope(t *testing.T) {
 	var s IDs
-	s.use(Settings{seed: 5}, begin(hashScope{seed: 5}))
+	s.use(Settings{Seed: 5}, begin(hashScope{seed: 5}))
 	flows := entries(1, 2)
 	s.Show(flows, nil)
 	for _, f := range flows {
@@ -145,7 +145,7 @@ func TestLocalScopeOutlivesTheDaemon(t *testing.T) {
 		if before != nil {
 			s.Remember(flowRows(t, before.ID, 1, 2, 3))
 		}
-		s.use(Settings{seed: 6}, func(have map[flow.Key]*streamFlow) scope { return newLocalScope(s.remembered, have) })
+		s.use(Settings{Seed: 6}, func(have map[flow.Key]*streamFlow) scope { return newLocalScope(s.remembered, have) })
 		s.Show(shown, slices.Values(shown))
 		return s
 	}
@@ -178,7 +178,7 @@ func TestRememberTakesNoRubbish(t *testing.T) {
 
 func TestNoScopeSaysWhy(t *testing.T) {
 	var s IDs
-	s.use(Settings{seed: 8}, begin(noScope{why: errors.New("no etcd")}))
+	s.use(Settings{Seed: 8}, begin(noScope{why: errors.New("no etcd")}))
 	s.Show(entries(1), nil)
 	if name, why := s.name(); name != "none" || fmt.Sprint(why) != "no etcd" || s.stats.Waiting != 1 {
 		t.Errorf("%s, %v, %d wait", name, why, s.stats.Waiting)

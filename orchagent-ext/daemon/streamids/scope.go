@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/flows/flow"
@@ -21,50 +20,34 @@ var errNoPort = errors.New("classification is 5-tuple, and the source port of a 
 
 // Settings are the settings of a scope. The zero value is that of Stream IDs that are off.
 type Settings struct {
-	scope model.E_SonicSluice_SonicSluice_SLUICE_Global_StreamIdScope
+	Scope model.E_SonicSluice_SonicSluice_SLUICE_Global_StreamIdScope
 	// source ports distinguish flows: the scope hash alone can give IDs
-	fiveTuple bool
-	seed      uint32      // of the scopes hash and global
-	etcd      etcd.Config // of scope global
-}
-
-// SettingsOf returns the settings of a configuration.
-func SettingsOf(s *config.Snapshot) Settings {
-	c := s.Global
-	switch {
-	case policy.Disabled(s):
-		return Settings{}
-	case c.StreamIdScope == config.ScopeHash:
-		return Settings{scope: c.StreamIdScope, seed: policy.Value(c.StreamIdSeed)}
-	case c.Classification == config.Classify5Tuple:
-		return Settings{fiveTuple: true}
-	case c.StreamIdScope == config.ScopeLocal:
-		return Settings{scope: c.StreamIdScope}
-	}
-	return Settings{scope: c.StreamIdScope, seed: policy.Value(c.StreamIdSeed), etcd: policy.Etcd(c)}
+	FiveTuple bool
+	Seed      uint32      // of the scopes hash and global
+	Etcd      etcd.Config // of scope global, but for [etcd.Access]
 }
 
 // Reconcile brings the IDs to their settings. A flow keeps its ID where the settings are as
 // before.
-func (s *IDs) Reconcile(ctx context.Context, g task.Group, want Settings, access *policy.EtcdAccess, log *slog.Logger) {
+func (s *IDs) Reconcile(g task.Group, want Settings, access *etcd.Access, log *slog.Logger) {
 	s.use(want, func(have map[flow.Key]*streamFlow) scope {
 		switch {
-		case want.fiveTuple:
+		case want.FiveTuple:
 			return noScope{why: errNoPort}
-		case want.scope == config.ScopeHash:
-			return hashScope{seed: want.seed}
-		case want.scope == config.ScopeLocal:
+		case want.Scope == config.ScopeHash:
+			return hashScope{seed: want.Seed}
+		case want.Scope == config.ScopeLocal:
 			return newLocalScope(s.remembered, have)
-		case want.scope == config.ScopeGlobal:
-			err := s.global.Reconcile(ctx, g, want, func() (*globalTask, error) {
-				ids, err := streamid.New(streamid.Config{Config: access.Apply(want.etcd), Seed: want.seed, Log: log})
+		case want.Scope == config.ScopeGlobal:
+			err := s.global.Reconcile(g, want, func() (*globalTask, error) {
+				ids, err := streamid.New(streamid.Config{Config: access.Apply(want.Etcd), Seed: want.Seed, Log: log})
 				return &globalTask{ids, log}, err
 			})
 			if err != nil {
-				log.Warn("no flow gets a stream id", "error", err)
+				log.Warn("cannot allocate Stream IDs", "error", err)
 				return noScope{why: err}
 			}
-			return globalScope{s.global.Task().Global}
+			return globalScope{s.global.Worker()}
 		}
 		return nil
 	})
@@ -151,8 +134,17 @@ func (t *globalTask) Run(ctx context.Context) error {
 	return nil
 }
 
+// globalReport is the state of the session.
+type globalReport struct {
+	err  error  // why flows lack an ID; nil: they have one
+	lost uint64 // leases
+}
+
+// Report implements [task.Worker].
+func (t *globalTask) Report() globalReport { return globalReport{t.Err(), t.Stats().Lost} }
+
 // globalScope asks etcd.
-type globalScope struct{ ids *streamid.Global }
+type globalScope struct{ ids *globalTask }
 
 // want implements scope: 0 until etcd has answered.
 func (s globalScope) want(k flow.Key) (uint16, error) {
@@ -173,7 +165,7 @@ func (globalScope) name() string { return "global" }
 func (globalScope) keeps() bool { return false }
 
 // err implements scope.
-func (s globalScope) err() error { return s.ids.Err() }
+func (s globalScope) err() error { return s.ids.Report().err }
 
 // lost implements scope.
-func (s globalScope) lost() uint64 { return s.ids.Stats().Lost }
+func (s globalScope) lost() uint64 { return s.ids.Report().lost }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -17,46 +16,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/openconfig/ygot/ygot"
 	"golang.org/x/sys/unix"
 
-	"sluice/orchagent-ext/daemon/policy"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/config"
-	"sluice/orchagent-ext/flows/streamid"
 	"sluice/orchagent-ext/host/etcd"
 	"sluice/orchagent-ext/host/files"
-	"sluice/yang/rows"
 )
-
-// TestGlobalScopeIsMadeAgainByItsConfiguration: what is configured tells one scope from
-// another.
-func TestGlobalScopeIsMadeAgainByItsConfiguration(t *testing.T) {
-	c := &config.Global{
-		StreamIdScope: config.ScopeGlobal,
-		EtcdEndpoints: []string{"http://192.0.2.1:2379"}, StreamIdDomain: ygot.String("default"), StreamIdSeed: ygot.Uint32(0),
-	}
-	made := func() string { return fmt.Sprint(SettingsOf(&config.Snapshot{Global: c})) }
-	was := made()
-	for what, change := range map[string]func(){
-		"endpoint": func() { c.EtcdEndpoints = []string{"http://192.0.2.2:2379"} },
-		"domain":   func() { c.StreamIdDomain = ygot.String("pod-7") },
-		"seed":     func() { c.StreamIdSeed = ygot.Uint32(1) },
-		"user":     func() { c.EtcdUser = ygot.String("other") },
-		"CA":       func() { c.EtcdCaFile = ygot.String("/ca") },
-	} {
-		if again := made(); again != was {
-			t.Errorf("nothing changed: %q, and %q", was, again)
-		}
-		change()
-		now := made()
-		if now == was {
-			t.Errorf("%s: it is %q all the same", what, now)
-		}
-		was = now
-	}
-}
 
 // peer is what a row names as etcd: it speaks as much HTTP/2 as a gRPC client needs to send
 // its first request, and keeps all that it received.
@@ -105,15 +71,15 @@ func (p *peer) got(text string) bool {
 	return bytes.Contains(p.received.Bytes(), []byte(text))
 }
 
-// chooseGlobal runs scope global by a row and a process's access to etcd until the test ends.
-func chooseGlobal(t *testing.T, row *config.Global, reader files.Reader, plaintext bool) *IDs {
+// chooseGlobal runs scope global by the connection of a row and a process's access to etcd until the test ends.
+func chooseGlobal(t *testing.T, with etcd.Config, reader files.Reader, plaintext bool) *IDs {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	log := slog.New(slog.DiscardHandler)
-	g, ctx := task.NewGroup(ctx, log)
-	row.StreamIdScope, row.StreamIdDomain, row.StreamIdSeed = config.ScopeGlobal, ygot.String("default"), ygot.Uint32(0)
+	g, _ := task.NewGroup(ctx, log)
+	with.Domain = "default"
 	var s IDs
-	s.Reconcile(ctx, g, SettingsOf(&config.Snapshot{Global: row}), &policy.EtcdAccess{Read: reader.Read, ReadPassword: reader.ReadPassword, Plaintext: plaintext}, log)
+	s.Reconcile(g, Settings{Scope: config.ScopeGlobal, Etcd: with}, &etcd.Access{Read: reader.Read, ReadPassword: reader.ReadPassword, Plaintext: plaintext}, log)
 	t.Cleanup(func() {
 		stop()
 		if err := g.Wait(); err != nil {
@@ -151,8 +117,7 @@ func TestRowSendsNoFileToThePeerThatItNames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := listenAsEtcd(t)
-			row := &config.Global{EtcdEndpoints: []string{p.url}, EtcdUser: ygot.String("switch"), EtcdPasswordFile: &test.path, EtcdAllowPlaintext: ygot.Bool(true)}
-			ids := chooseGlobal(t, row, reader, test.plaintext)
+			ids := chooseGlobal(t, etcd.Config{Endpoints: []string{p.url}, User: "switch", PasswordFile: test.path}, reader, test.plaintext)
 			for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 				sent := p.got(secret)
 				scope, why := ids.name()
@@ -186,8 +151,7 @@ func TestGlobalScopeReadsOnlyFilesOfTheFolders(t *testing.T) {
 		"/etc/shadow": `etcd_password_file "/etc/shadow": password files are read below`,
 		fifo:          `etcd_password_file "` + fifo + `": not a regular file`,
 	} {
-		row := &config.Global{EtcdEndpoints: []string{"http://192.0.2.1:2379"}, EtcdUser: ygot.String("switch"), EtcdPasswordFile: &path}
-		ids := chooseGlobal(t, row, files.Reader{Folders: []string{folder}}, true)
+		ids := chooseGlobal(t, etcd.Config{Endpoints: []string{"http://192.0.2.1:2379"}, User: "switch", PasswordFile: path}, files.Reader{Folders: []string{folder}}, true)
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			name, why := ids.name()
 			if name == "none" && strings.Contains(why.Error(), want) {
@@ -197,24 +161,5 @@ func TestGlobalScopeReadsOnlyFilesOfTheFolders(t *testing.T) {
 				t.Fatalf("%s: %s, %v, want %s", path, name, why, want)
 			}
 		}
-	}
-}
-
-// TestGlobalConfigIsTheRow: every field of the row reaches etcd's client.
-func TestGlobalConfigIsTheRow(t *testing.T) {
-	row := rows.Row{Table: "SLUICE", Key: "global", Fields: map[string]string{
-		"stream_id_scope": "global", "stream_id_seed": "7", "stream_id_domain": "pod-7", "etcd_endpoints@": "https://a:1,https://b:1",
-		"etcd_ca_file": "/ca", "etcd_cert_file": "/cert", "etcd_key_file": "/key", "etcd_user": "switch", "etcd_password_file": "/password",
-	}}
-	c, err := rows.Decode(row)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := streamid.Config{Seed: 7, Config: etcd.Config{
-		Endpoints: []string{"https://a:1", "https://b:1"}, CAFile: "/ca", CertFile: "/cert", KeyFile: "/key", User: "switch", PasswordFile: "/password",
-		Domain: "pod-7",
-	}}
-	if diff := cmp.Diff(want, streamid.Config{Config: policy.Etcd(c.(*config.Global)), Seed: policy.Value(c.(*config.Global).StreamIdSeed)}); diff != "" {
-		t.Error(diff)
 	}
 }

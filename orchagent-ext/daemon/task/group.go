@@ -13,6 +13,7 @@ import (
 // Group is the goroutines of one run of the loop. The first fault of one cancels the
 // context of all.
 type Group struct {
+	ctx   context.Context // of all
 	group *errgroup.Group
 	log   *slog.Logger
 }
@@ -21,7 +22,7 @@ type Group struct {
 // with ctx, with the first error of a task, and when Wait returns.
 func NewGroup(ctx context.Context, log *slog.Logger) (Group, context.Context) {
 	g, ctx := errgroup.WithContext(ctx)
-	return Group{g, log}, ctx
+	return Group{ctx, g, log}, ctx
 }
 
 // Go starts a task that only a canceled context ends: any error of it is a fault.

@@ -12,11 +12,12 @@ import (
 // maxBits is of a value: 68 s in ns.
 const maxBits = 36
 
-// Buckets of a histogram: values below 8 or 16 have one each, and so has each 8th or 16th of a
-// range between two powers of 2 above them.
+// Buckets of a histogram: values below 8, 16 or 64 have one each, and so has each 8th, 16th or 64th
+// of a range between two powers of 2 above them.
 type (
 	coarse = [(maxBits - 3 + 1) << 3]uint32
 	fine   = [(maxBits - 4 + 1) << 4]uint32
+	finest = [(maxBits - 6 + 1) << 6]uint32
 )
 
 // Coarse has 8 buckets for each power of 2, in 1.1 KB: for one in each flow.
@@ -25,18 +26,24 @@ type Coarse = histogram[coarse]
 // Fine has 16 buckets for each power of 2, in 2.1 KB.
 type Fine = histogram[fine]
 
+// Finest has 64 buckets for each power of 2, in 7.8 KB.
+type Finest = histogram[finest]
+
 // histogram counts values up to 2^36. The zero value is empty.
-type histogram[B coarse | fine] struct {
+type histogram[B coarse | fine | finest] struct {
 	Count, Sum, Min, Max uint64
 	buckets              B
 }
 
 // partBits is the logarithm of the number of buckets for each power of 2.
 func (h *histogram[B]) partBits() int {
-	if len(h.buckets) == len(coarse{}) {
+	switch len(h.buckets) {
+	case len(coarse{}):
 		return 3
+	case len(fine{}):
+		return 4
 	}
-	return 4
+	return 6
 }
 
 // Add counts a value. A value of 2^36 or more counts in the last bucket; Sum and Max have
@@ -76,15 +83,15 @@ func bucketOf(v uint64, part int) int {
 func (h *histogram[B]) Fetch() uint64 { return uint64(h.buckets[bucketOf(h.Max, h.partBits())]) }
 
 // Quantile returns the value that a share q of the values, 0 to 1, does not exceed: the middle
-// of its bucket, so at most a 16th (Coarse) or a 32nd (Fine) off, within Min and Max; 0 for an
-// empty histogram.
+// of its bucket, so at most a 16th (Coarse), a 32nd (Fine) or a 128th (Finest) off, within Min and
+// Max; 0 for an empty histogram.
 func (h *histogram[B]) Quantile(q float64) uint64 {
 	low, width := h.find(q)
 	return min(max(low+width/2, h.Min), h.Max)
 }
 
 // UpperQuantile is Quantile, but for the end of the bucket: it is never too little, and at most
-// an 8th (Coarse) or a 16th (Fine) too much.
+// an 8th (Coarse), a 16th (Fine) or a 64th (Finest) too much.
 func (h *histogram[B]) UpperQuantile(q float64) uint64 {
 	low, width := h.find(q)
 	return min(low+width-1, h.Max)

@@ -7,14 +7,15 @@ import (
 	"testing"
 )
 
-func TestQuantilesOfBothHistograms(t *testing.T) {
+func TestQuantilesOfAllHistograms(t *testing.T) {
 	var c Coarse
 	var f Fine
 	quantiles(t, "coarse", &c, 8)
 	quantiles(t, "fine", &f, 16)
+	quantiles(t, "finest", &Finest{}, 64)
 }
 
-func quantiles[B coarse | fine](t *testing.T, name string, h *histogram[B], parts float64) {
+func quantiles[B coarse | fine | finest](t *testing.T, name string, h *histogram[B], parts float64) {
 	if h.Quantile(0.5) != 0 || h.UpperQuantile(0.5) != 0 {
 		t.Errorf("%s: an empty histogram has a quantile", name)
 	}

@@ -69,10 +69,6 @@ const (
 	// After a batch of refused messages the next ones wait for so long, and are read
 	// together: a storm costs less, and a genuine message in it loses little time.
 	refusedWait = 200 * time.Microsecond
-
-	// Threads that may run Go besides those of Go's default. Where a busy machine preempts
-	// one while it runs Go, flow control can go on with another.
-	moreThreads = 6
 )
 
 // New returns the flow-control task of a switch. events is the eventfd of
@@ -184,11 +180,6 @@ func (t *Task) wake() {
 // the holds here.
 func (t *Task) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { t.stopping.Store(true); t.wake() })()
-	threads := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(threads + moreThreads)
-	defer runtime.GOMAXPROCS(threads)
-	before := setNice(nice)
-	defer setNice(before)
 	failed := make(chan error, 1)
 	go func() {
 		defer func() {

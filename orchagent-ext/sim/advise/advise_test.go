@@ -71,7 +71,7 @@ func TestProposedMarksKeepThePortBusy(t *testing.T) {
 		n.Run(5 * network.Millisecond)
 		before := n.Link(4 + 2).Octets
 		n.Run(25 * network.Millisecond)
-		if n.Holds == 0 || n.Drops+n.HoldDrops > 0 {
+		if n.Stats.Holds == 0 || n.Stats.Drops+n.Stats.HoldDrops > 0 {
 			t.Errorf("%+v", n.Stats)
 		}
 		if got := float64(n.Link(4+2).Octets-before) * 8 / 50e9 / 20e-3; math.Abs(got-want) > 0.02 {

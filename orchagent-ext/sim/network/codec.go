@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/sim/topology"
 	"sluice/orchagent-ext/wire/notify"
 )
 
@@ -15,6 +16,7 @@ const dataPriority = 3
 // codec passes each message through its bytes, as they are on the wire: a
 // receiver obeys the message that package notify decoded.
 type codec struct {
+	topo   *topology.Fabric // addresses of hosts
 	points notify.CodePoints
 	buf    []byte
 	packet notify.Packet
@@ -28,8 +30,8 @@ type codec struct {
 }
 
 // newCodec returns a codec with the default code points.
-func newCodec() codec {
-	return codec{points: notify.DefaultCodePoints(), buf: make([]byte, 0, 256)}
+func newCodec(topo *topology.Fabric) codec {
+	return codec{topo: topo, points: notify.DefaultCodePoints(), buf: make([]byte, 0, 256)}
 }
 
 // pass encodes a message in the codec's envelope and decodes it; both ends are of this
@@ -59,16 +61,15 @@ func (c *codec) pfc(quanta uint16) *notify.PFC {
 }
 
 // cnp returns the queue pair that a CNP between two hosts is for, as it arrives.
-func (n *Net) cnp(from, to int32, qp uint32) uint32 {
-	c := &n.codec
-	c.between(notify.KindCNP, n.topo.Address(int(from)), n.topo.Address(int(to)))
+func (c *codec) cnp(from, to int32, qp uint32) uint32 {
+	c.between(notify.KindCNP, c.topo.Address(int(from)), c.topo.Address(int(to)))
 	c.outCNP = notify.CNP{PKey: notify.DefaultPKey, DestQP: qp & 0xffffff}
 	return c.pass(&c.outCNP).CNP.DestQP
 }
 
 // streamID is the Stream ID of the packets of a queue pair, of scope hash.
-func (n *Net) streamID(q *QP) uint16 {
-	return flow.HashStreamID(0, n.topo.Address(int(q.src)).As16(), n.topo.Address(int(q.dst)).As16(), q.label)
+func (c *codec) streamID(q *QP) uint16 {
+	return flow.HashStreamID(0, c.topo.Address(int(q.src)).As16(), c.topo.Address(int(q.dst)).As16(), q.label)
 }
 
 // nodeAddress is the link-local address of a switch.
@@ -77,20 +78,18 @@ func nodeAddress(sw int32) netip.Addr {
 }
 
 // pfcm returns a PFCM about the packets of a queue pair, as it arrives.
-func (n *Net) pfcm(q *QP, action notify.Action, us uint16) notify.PFCM {
-	c := &n.codec
+func (c *codec) pfcm(q *QP, action notify.Action, us uint16) notify.PFCM {
 	c.between(notify.KindPFCM, nodeAddress(0), nodeAddress(1))
 	c.outPFCM = notify.PFCM{
-		StreamID: n.streamID(q), QueueID: dataPriority, Action: action, Time: us,
-		Source: n.topo.Address(int(q.src)), Destination: n.topo.Address(int(q.dst)),
+		StreamID: c.streamID(q), QueueID: dataPriority, Action: action, Time: us,
+		Source: c.topo.Address(int(q.src)), Destination: c.topo.Address(int(q.dst)),
 	}
 	return c.pass(&c.outPFCM).PFCM
 }
 
 // rateAdvice returns the rate of an advice to the sender of a queue pair, as it arrives; Mbit/s.
-func (n *Net) rateAdvice(q *QP, id int32, mbps uint32) uint32 {
-	c := &n.codec
-	c.between(notify.KindRateAdvice, n.topo.Address(int(q.dst)), n.topo.Address(int(q.src)))
+func (c *codec) rateAdvice(q *QP, id int32, mbps uint32) uint32 {
+	c.between(notify.KindRateAdvice, c.topo.Address(int(q.dst)), c.topo.Address(int(q.src)))
 	qp := uint32(id) & 0xffffff
 	c.outRate = notify.RateAdvice{PKey: notify.DefaultPKey, DestQP: qp, Rate: mbps, Version: notify.RateAdviceVersion, DestinationQP: qp}
 	return c.pass(&c.outRate).RateAdvice.Rate

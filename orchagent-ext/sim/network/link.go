@@ -48,24 +48,35 @@ type link struct {
 	pausedT int64 // ps for which it was paused, in all
 }
 
-// take returns a packet from the pool.
-func (n *Net) take() int32 {
-	n.flying++
-	p := n.free
-	if p < 0 {
-		n.PacketPeak = max(n.PacketPeak, n.flying)
-		n.packets = append(n.packets, packet{})
-		return int32(len(n.packets) - 1)
+// begin sends a packet by a link, from a time on.
+func (l *link) begin(pool *pool, p int32, at int64) {
+	k := &pool.packets[p]
+	l.freeAt = at + int64(k.octets)*l.psPerOctet
+	l.sent += uint64(k.octets)
+	l.waited += at - k.at
+	l.starts++
+	k.at = l.freeAt + l.delay
+	k.next = -1
+	if l.wireTail < 0 {
+		l.wireHead = p
+	} else {
+		pool.packets[l.wireTail].next = p
 	}
-	n.free = n.packets[p].next
-	return p
+	l.wireTail = p
 }
 
-// give returns a packet to the pool.
-func (n *Net) give(p int32) {
-	n.flying--
-	n.packets[p].next = n.free
-	n.free = p
+// wait puts a packet at the end of the queue of a link. Its buffer is accounted for.
+func (l *link) wait(pool *pool, p int32) {
+	k := &pool.packets[p]
+	k.next = -1
+	if l.tail < 0 {
+		l.head = p
+	} else {
+		pool.packets[l.tail].next = p
+	}
+	l.tail = p
+	l.depth += int64(k.octets)
+	l.deepest = max(l.deepest, l.depth)
 }
 
 // arrive takes the first packet off the wire of a link, and gives it to the node at the far
@@ -73,7 +84,7 @@ func (n *Net) give(p int32) {
 func (n *Net) arrive(id int32) {
 	l := &n.links[id]
 	p := l.wireHead
-	if l.wireHead = n.packets[p].next; l.wireHead < 0 {
+	if l.wireHead = n.pool.packets[p].next; l.wireHead < 0 {
 		l.wireTail = -1
 	}
 	if l.from < 0 {
@@ -82,7 +93,7 @@ func (n *Net) arrive(id int32) {
 		n.advance(id)
 	}
 	if l.wireHead >= 0 {
-		n.queue.Set(id, n.packets[l.wireHead].at)
+		n.queue.Set(id, n.pool.packets[l.wireHead].at)
 	} else {
 		n.queue.Remove(id)
 	}
@@ -93,30 +104,13 @@ func (n *Net) arrive(id int32) {
 	}
 }
 
-// begin sends a packet by a link, from a time on.
-func (n *Net) begin(l *link, p int32, at int64) {
-	k := &n.packets[p]
-	l.freeAt = at + int64(k.octets)*l.psPerOctet
-	l.sent += uint64(k.octets)
-	l.waited += at - k.at
-	l.starts++
-	k.at = l.freeAt + l.delay
-	k.next = -1
-	if l.wireTail < 0 {
-		l.wireHead = p
-	} else {
-		n.packets[l.wireTail].next = p
-	}
-	l.wireTail = p
-}
-
 // advance starts the transmissions of a switch's port that are due by now. The caller sets
 // the event of a wire that was empty.
 func (n *Net) advance(id int32) {
 	l := &n.links[id]
 	for l.head >= 0 && !l.paused && l.freeAt <= n.now {
 		p := l.head
-		k := &n.packets[p]
+		k := &n.pool.packets[p]
 		if l.head = k.next; l.head < 0 {
 			l.tail = -1
 		}
@@ -126,7 +120,7 @@ func (n *Net) advance(id int32) {
 		if n.watch != nil {
 			n.watch.leaves(n, id, k)
 		}
-		n.begin(l, p, at)
+		l.begin(&n.pool, p, at)
 	}
 }
 
@@ -136,31 +130,8 @@ func (n *Net) serve(id int32) {
 	empty := l.wireHead < 0
 	n.advance(id)
 	if empty && l.wireHead >= 0 {
-		n.queue.Set(id, n.packets[l.wireHead].at)
+		n.queue.Set(id, n.pool.packets[l.wireHead].at)
 	}
-}
-
-// next returns the link that a packet takes from the switch where it is.
-func (n *Net) next(k *packet) int32 {
-	path := &n.topo.Paths[k.path]
-	if h := k.hop - 1; h < path.N {
-		return int32(path.Links[h])
-	}
-	return int32(len(n.hosts)) + int32(k.dst)
-}
-
-// wait puts a packet at the end of the queue of a link. Its buffer is accounted for.
-func (n *Net) wait(l *link, p int32) {
-	k := &n.packets[p]
-	k.next = -1
-	if l.tail < 0 {
-		l.head = p
-	} else {
-		n.packets[l.tail].next = p
-	}
-	l.tail = p
-	l.depth += int64(k.octets)
-	l.deepest = max(l.deepest, l.depth)
 }
 
 // pause stops or resumes the sender of a link.
@@ -186,6 +157,6 @@ func (n *Net) pause(id int32, stop bool) {
 		}
 	}
 	if empty && l.wireHead >= 0 {
-		n.queue.Set(id, n.packets[l.wireHead].at)
+		n.queue.Set(id, n.pool.packets[l.wireHead].at)
 	}
 }

@@ -3,7 +3,6 @@
 package network
 
 import (
-	"sluice/orchagent-ext/hold/dcqcn"
 	"sluice/orchagent-ext/sim/event"
 	"sluice/orchagent-ext/sim/topology"
 )
@@ -83,47 +82,40 @@ func (c Config) withDefaults() Config {
 
 // Stats are the counts of a run.
 type Stats struct {
-	Events     uint64 // arrivals of packets, and timers
-	Packets    uint64 // data packets that arrived, each once
-	Octets     uint64 // of the application in them
-	Drops      uint64 // packets dropped for lack of buffer
-	Lost       uint64 // by Config.Loss
-	Pauses     uint64 // PFC frames that pause
-	Marks      uint64 // packets marked CE
-	CNPs       uint64
-	NAKs       uint64
-	Timeouts   uint64
-	Repeated   uint64 // data packets sent again
-	PFCMs      uint64
-	Advices    uint64
-	Holds      uint64 // flows held, at one switch each
-	HoldDrops  uint64 // packets of held flows beyond the room
-	PacketPeak int    // in flight at once
+	Events    uint64 // arrivals of packets, and timers
+	Packets   uint64 // data packets that arrived, each once
+	Octets    uint64 // of the application in them
+	Drops     uint64 // packets dropped for lack of buffer
+	Lost      uint64 // by Config.Loss
+	Pauses    uint64 // PFC frames that pause
+	Marks     uint64 // packets marked CE
+	CNPs      uint64
+	NAKs      uint64
+	Timeouts  uint64
+	Repeated  uint64 // data packets sent again
+	PFCMs     uint64
+	Advices   uint64
+	Holds     uint64 // flows held, at one switch each
+	HoldDrops uint64 // packets of held flows beyond the room
 }
 
-// Net is a running network.
+// Net is a running network. Its parts are the calendar (now, queue of links, timers), links with
+// the pool of packets, switches, hosts with pairs of queues, and the watch of flows in queues.
 type Net struct {
 	cfg    Config
 	topo   *topology.Fabric
 	now    int64
-	links  []link
 	queue  *event.Queue // of links
 	timers timers
-	random uint64
+	random random
 
-	packets []packet
-	free    int32 // first free packet, or -1
-	flying  int
-
+	links    []link
+	pool     pool
 	switches []buffer
 	hosts    []host
-	qps      []QP
-	freeQPs  []int32
-	rates    []dcqcn.Rate // of queue pairs that had a CNP
-	freeRate []int32
+	pairs    pairs
 	codec    codec
-	keepers  []keeper // by queue pair, with selective repeat
-	watch    *watch   // of queues by flow; nil: unneeded
+	watch    *watch // of queues by flow; nil: unneeded
 
 	// Delivered is called when the last packet of a message is there in order. at is the
 	// time when the message began.
@@ -131,17 +123,17 @@ type Net struct {
 	// Timer is called for timers set by [Net.At].
 	Timer func(arg int32)
 
-	Stats
+	Stats Stats
 }
 
 // New returns a network without queue pairs. topo is read only and may be shared.
 func New(topo *topology.Fabric, cfg Config) *Net {
 	cfg = cfg.withDefaults()
 	n := &Net{
-		cfg: cfg, topo: topo, free: -1, random: cfg.Seed*0x9e3779b97f4a7c15 + 0x1234567,
+		cfg: cfg, topo: topo, pool: pool{free: -1}, random: random(cfg.Seed*0x9e3779b97f4a7c15 + 0x1234567),
 		links: make([]link, len(topo.Links)), queue: event.New(len(topo.Links)),
 		switches: make([]buffer, topo.Switches), hosts: make([]host, topo.Hosts),
-		codec: newCodec(),
+		codec: newCodec(topo),
 	}
 	for i := range n.links {
 		t := &topo.Links[i]
@@ -160,29 +152,19 @@ func New(topo *topology.Fabric, cfg Config) *Net {
 		n.switches[i].shared = cfg.Buffer
 	}
 	if cfg.PFC {
-		n.reserve()
+		reserve(n.switches, n.links, cfg.MTU)
 	}
 	if cfg.Hold != nil || cfg.Advise != nil {
-		n.watch = newWatch(n)
+		n.watch = newWatch(cfg, topo.Switches)
 	}
 	return n
 }
 
+// PacketPeak is the most packets that were in flight at once.
+func (n *Net) PacketPeak() int { return len(n.pool.packets) }
+
 // Now is the time of the simulation, ps.
 func (n *Net) Now() int64 { return n.now }
-
-// rand returns 64 random bits (xorshift64*).
-func (n *Net) rand() uint64 {
-	x := n.random
-	x ^= x >> 12
-	x ^= x << 25
-	x ^= x >> 27
-	n.random = x
-	return x * 0x2545f4914f6cdd1d
-}
-
-// chance reports true with a probability.
-func (n *Net) chance(p float64) bool { return float64(n.rand()>>11) < p*(1<<53) }
 
 // Run runs until a time, or until nothing is left to happen; it reports whether more would.
 func (n *Net) Run(until int64) bool {
@@ -194,7 +176,7 @@ func (n *Net) Run(until int64) bool {
 			}
 			t := n.timers.pop()
 			n.now = t.at
-			n.Events++
+			n.Stats.Events++
 			n.fire(t)
 			continue
 		}
@@ -205,7 +187,7 @@ func (n *Net) Run(until int64) bool {
 			break
 		}
 		n.now = at
-		n.Events++
+		n.Stats.Events++
 		n.arrive(id)
 	}
 	n.now = max(n.now, until)

@@ -51,8 +51,8 @@ func TestMessageTakesTheTimeOfItsLinks(t *testing.T) {
 	if b.done[qp] != want {
 		t.Errorf("there after %d ps, want %d", b.done[qp], want)
 	}
-	if b.flying != 0 || b.qps[qp].una != 1 || b.qps[qp].inflight != 0 {
-		t.Errorf("%d packets in flight, queue pair %+v", b.flying, b.qps[qp])
+	if b.pool.flying != 0 || b.pairs.all[qp].una != 1 || b.pairs.all[qp].inflight != 0 {
+		t.Errorf("%d packets in flight, queue pair %+v", b.pool.flying, b.pairs.all[qp])
 	}
 }
 
@@ -94,29 +94,29 @@ func TestEveryMessageArrives(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBed(t, small, c)
 			b.load()
-			for id := range b.qps {
+			for id := range b.pairs.all {
 				b.Release(int32(id))
 			}
 			if b.Run(Second) {
-				t.Fatalf("a second is not enough: %+v, %+v", b.Stats, b.qps)
+				t.Fatalf("a second is not enough: %+v, %+v", b.Stats, b.pairs.all)
 			}
-			if len(b.done) != 32 || b.Packets != 32*((150_000+4095)/4096) {
-				t.Errorf("%d messages and %d packets arrived", len(b.done), b.Packets)
+			if len(b.done) != 32 || b.Stats.Packets != 32*((150_000+4095)/4096) {
+				t.Errorf("%d messages and %d packets arrived", len(b.done), b.Stats.Packets)
 			}
-			if c.Hold != nil && (b.PFCMs == 0 || b.Holds == 0 || len(b.watch.held) != 0) || c.Advise != nil && b.Advices == 0 {
+			if c.Hold != nil && (b.Stats.PFCMs == 0 || b.Stats.Holds == 0 || len(b.watch.held) != 0) || c.Advise != nil && b.Stats.Advices == 0 {
 				t.Errorf("%+v", b.Stats)
 			}
-			if c.Hold != nil && c.Hold.Hosts && b.HoldDrops > 0 {
-				t.Errorf("%d packets found no room, though adapters hold their flows", b.HoldDrops)
+			if c.Hold != nil && c.Hold.Hosts && b.Stats.HoldDrops > 0 {
+				t.Errorf("%d packets found no room, though adapters hold their flows", b.Stats.HoldDrops)
 			}
-			if c.PFC && c.Advise == nil && c.Hold == nil && (b.Drops > 0 || b.Pauses == 0) {
-				t.Errorf("%d drops, %d pauses with PFC", b.Drops, b.Pauses)
+			if c.PFC && c.Advise == nil && c.Hold == nil && (b.Stats.Drops > 0 || b.Stats.Pauses == 0) {
+				t.Errorf("%d drops, %d pauses with PFC", b.Stats.Drops, b.Stats.Pauses)
 			}
-			if c.Buffer != 0 && !c.PFC && !c.DCQCN && (b.Drops == 0 || b.Repeated == 0) || c.DCQCN && b.CNPs == 0 {
+			if c.Buffer != 0 && !c.PFC && !c.DCQCN && (b.Stats.Drops == 0 || b.Stats.Repeated == 0) || c.DCQCN && b.Stats.CNPs == 0 {
 				t.Errorf("%+v", b.Stats)
 			}
-			if b.flying != 0 || len(b.freeQPs) != 32 {
-				t.Errorf("%d packets in flight, %d queue pairs free", b.flying, len(b.freeQPs))
+			if b.pool.flying != 0 || len(b.pairs.free) != 32 {
+				t.Errorf("%d packets in flight, %d queue pairs free", b.pool.flying, len(b.pairs.free))
 			}
 			for i := range b.switches {
 				if b.switches[i].used != 0 {
@@ -159,11 +159,11 @@ func TestPacketsAllocateNothing(t *testing.T) {
 	b.Delivered = func(qp int32, _ int64) { b.Send(qp, 300_000) }
 	b.load()
 	b.Run(5 * Millisecond)
-	before := b.Packets
+	before := b.Stats.Packets
 	if n := testing.AllocsPerRun(5, func() { b.Run(b.Now() + Millisecond) }); n > 1 {
 		t.Errorf("%v allocations in a millisecond", n)
 	}
-	if b.Packets == before {
+	if b.Stats.Packets == before {
 		t.Error("no packet arrived")
 	}
 }
@@ -178,12 +178,12 @@ func BenchmarkEvents(b *testing.B) {
 		}
 	}
 	bed.Run(100 * Microsecond)
-	start := bed.Events
+	start := bed.Stats.Events
 	b.ResetTimer()
 	for b.Loop() {
 		bed.Run(bed.Now() + 10*Microsecond)
 	}
-	b.ReportMetric(float64(bed.Events-start)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(float64(bed.Stats.Events-start)/b.Elapsed().Seconds(), "events/s")
 }
 
 // TestResumeFollowsItsPause: ports are advanced late, so that a resume can be decided after a

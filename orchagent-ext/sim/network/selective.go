@@ -5,14 +5,6 @@ package network
 // keeper has the packets of one queue pair that came before an earlier one, as bits by PSN.
 type keeper [kept / 64]uint64
 
-// keeper returns that of a queue pair.
-func (n *Net) keeper(id int32) *keeper {
-	for int(id) >= len(n.keepers) {
-		n.keepers = append(n.keepers, keeper{})
-	}
-	return &n.keepers[id]
-}
-
 // keep notes a packet, and reports whether it is the first with its PSN.
 func (k *keeper) keep(psn uint32) bool {
 	w, bit := &k[psn/64%(kept/64)], uint64(1)<<(psn%64)

@@ -36,7 +36,7 @@ type steering struct {
 func (w *watch) sample(n *Net, id int32, k *packet) {
 	e := w.queues[id]
 	if e == nil {
-		e = &estimator{link: id, packets: 1 + int(n.rand()%uint64(w.sampled.OneIn))}
+		e = &estimator{link: id, packets: 1 + int(n.random.next()%uint64(w.sampled.OneIn))}
 		w.queues[id] = e
 		w.estimators = append(w.estimators, e)
 	}
@@ -80,7 +80,7 @@ func (w *watch) read(n *Net) {
 		}
 		e.Decay()
 	}
-	if w.reading = n.flying > 0 || len(w.flows) > 0; !w.reading {
+	if w.reading = n.pool.flying > 0 || len(w.flows) > 0; !w.reading {
 		return
 	}
 	n.timers.push(timer{at: n.now + w.sampled.Every, kind: timerRead})
@@ -94,22 +94,13 @@ func (w *watch) octets(f *watched) uint64 {
 	return uint64(max(w.depth[f.qp][f.hop], 0))
 }
 
-// up returns the link by which packets of a queue pair come to the switch where they have crossed
-// so many links.
-func (n *Net) up(q *QP, hop uint8) int32 {
-	if hop < 2 {
-		return q.src
-	}
-	return int32(n.topo.Paths[q.path].Links[hop-2])
-}
-
 // ask sends a PFCM on to the switch that serves the sender, from neighbor to neighbor, where the method
 // of holds is source. hop is that of the switch that asks.
 func (w *watch) ask(n *Net, o order, hop uint8) {
-	q := &n.qps[o.at.qp]
+	q := &n.pairs.all[o.at.qp]
 	at := n.now + w.hold.Reaction
 	for ; hop > 1; hop-- {
-		at += n.links[n.up(q, hop)].delay + w.hold.Reaction
+		at += n.links[upLink(n.topo, q, hop)].delay + w.hold.Reaction
 	}
 	o.at.hop = 1
 	n.timers.push(timer{at: at, kind: timerSource, arg: w.order(o)})
@@ -117,8 +108,8 @@ func (w *watch) ask(n *Net, o order, hop uint8) {
 
 // source is the switch that serves a sender: it slows the sender until the hold ends.
 func (w *watch) source(n *Net, o *order) {
-	q := &n.qps[o.at.qp]
-	if n.streamID(q) != o.pfcm.StreamID || q.una == q.end {
+	q := &n.pairs.all[o.at.qp]
+	if n.codec.streamID(q) != o.pfcm.StreamID || q.una == q.end {
 		return
 	}
 	now := n.now / Nanosecond
@@ -129,7 +120,7 @@ func (w *watch) source(n *Net, o *order) {
 	case enforce.Limit:
 		line := uint64(8e12) / uint64(n.links[q.src].psPerOctet)
 		if s == nil {
-			n.Holds++
+			n.Stats.Holds++
 			s = &steering{}
 			s.Begin(now, 0, line, line*uint64(d.Keep)/100)
 			w.slowed[o.at.qp] = s
@@ -149,17 +140,14 @@ func (w *watch) steer(n *Net, id int32) {
 		delete(w.slowed, id)
 		return
 	}
-	q := &n.qps[id]
+	q := &n.pairs.all[id]
 	if s.Due(n.now / Nanosecond) {
-		n.CNPs++
-		l := &n.links[n.back(q.src)]
-		if n.cnp(q.dst, q.src, uint32(id)) == uint32(id) {
+		n.Stats.CNPs++
+		l := &n.links[downLink(n.topo, q.src)]
+		if n.codec.cnp(q.dst, q.src, uint32(id)) == uint32(id) {
 			n.timers.push(timer{at: n.now + ackOctets*l.psPerOctet + l.delay, kind: timerCNP, arg: id})
 		}
 	}
 	s.set = true
 	n.timers.push(timer{at: max(s.Next()*Nanosecond, n.now+Nanosecond), kind: timerSteer, arg: id})
 }
-
-// back is the link to a host.
-func (n *Net) back(host int32) int32 { return int32(len(n.hosts)) + host }

@@ -87,11 +87,11 @@ type watch struct {
 }
 
 // newWatch makes the watch that the configuration needs.
-func newWatch(n *Net) *watch {
-	w := &watch{hold: n.cfg.Hold, advise: n.cfg.Advise, flows: map[place]*watched{}, onLink: map[int32][]*watched{}, held: map[place]*holdQueue{},
-		sampled: n.cfg.Sampled, queues: map[int32]*estimator{}, slowed: map[int32]*steering{}}
+func newWatch(c Config, switches int) *watch {
+	w := &watch{hold: c.Hold, advise: c.Advise, flows: map[place]*watched{}, onLink: map[int32][]*watched{}, held: map[place]*holdQueue{},
+		sampled: c.Sampled, queues: map[int32]*estimator{}, slowed: map[int32]*steering{}}
 	if w.hold != nil {
-		w.tables, w.expire = make([]*enforce.Table[place], len(n.switches)), make([]int64, len(n.switches))
+		w.tables, w.expire = make([]*enforce.Table[place], switches), make([]int64, switches)
 		for i := range w.tables {
 			w.tables[i] = enforce.NewTable[place](1 << 12)
 			w.tables[i].Limit[notify.KindPFCM] = 400 * time.Millisecond // as sluiced's watchdog
@@ -151,7 +151,7 @@ func (w *watch) holds(k *packet) bool {
 // comes takes a packet that waits for a link, and reports whether it was taken: its flow is
 // held.
 func (w *watch) comes(n *Net, id, p int32) bool {
-	k := &n.packets[p]
+	k := &n.pool.packets[p]
 	if k.flags&flagAck != 0 {
 		return false
 	}
@@ -159,7 +159,7 @@ func (w *watch) comes(n *Net, id, p int32) bool {
 	depth := &w.depth[k.qp][k.hop]
 	l := w.held[at]
 	if l != nil && l.octets+int64(k.octets) > w.hold.Room {
-		n.HoldDrops++
+		n.Stats.HoldDrops++
 		n.release(&n.links[id], k, n.now)
 		n.lose(p)
 		return true
@@ -182,7 +182,7 @@ func (w *watch) comes(n *Net, id, p int32) bool {
 	if l.tail < 0 {
 		l.head = p
 	} else {
-		n.packets[l.tail].next = p
+		n.pool.packets[l.tail].next = p
 	}
 	l.tail = p
 	l.octets += int64(k.octets)
@@ -257,13 +257,13 @@ func (w *watch) signal(n *Net, f *watched, s congestion.Signal) {
 		return
 	}
 	if from.from >= 0 || w.hold.Hosts {
-		n.PFCMs++
+		n.Stats.PFCMs++
 	}
 	if w.hold.Source {
-		w.ask(n, order{at: f.place, pfcm: n.pfcm(&n.qps[f.qp], action, us)}, f.hop)
+		w.ask(n, order{at: f.place, pfcm: n.codec.pfcm(&n.pairs.all[f.qp], action, us)}, f.hop)
 		return
 	}
-	o := order{at: place{f.qp, f.hop - 1}, pfcm: n.pfcm(&n.qps[f.qp], action, us)}
+	o := order{at: place{f.qp, f.hop - 1}, pfcm: n.codec.pfcm(&n.pairs.all[f.qp], action, us)}
 	n.timers.push(timer{at: n.now + w.hold.Reaction + from.delay, kind: timerPFCM, arg: w.order(o), more: f.in})
 }
 
@@ -314,17 +314,17 @@ func (w *watch) fire(n *Net, t timer) {
 	case timerAdvice:
 		o := w.orders[t.arg]
 		w.spare = append(w.spare, t.arg)
-		n.pullHost(n.qps[o.at.qp].src)
-		n.qps[o.at.qp].advised = o.mbps
-		n.wakeHost(n.qps[o.at.qp].src)
+		n.pullHost(n.pairs.all[o.at.qp].src)
+		n.pairs.all[o.at.qp].advised = o.mbps
+		n.wakeHost(n.pairs.all[o.at.qp].src)
 	}
 }
 
 // obey is the switch at the other end of a link: package enforce decides which flows it holds.
 func (w *watch) obey(n *Net, o *order, link int32) {
 	l := &n.links[link]
-	q := &n.qps[o.at.qp]
-	if n.streamID(q) != o.pfcm.StreamID || q.una == q.end && w.held[o.at] == nil {
+	q := &n.pairs.all[o.at.qp]
+	if n.codec.streamID(q) != o.pfcm.StreamID || q.una == q.end && w.held[o.at] == nil {
 		return // the queue pair is another one by now, or is silent
 	}
 	if l.from < 0 {
@@ -342,7 +342,7 @@ func (w *watch) apply(n *Net, sw int32) {
 		l := w.held[c.Flow]
 		switch {
 		case c.Hold.Until != 0 && c.Hold.Keep == 0 && l == nil:
-			n.Holds++
+			n.Stats.Holds++
 			w.held[c.Flow] = &holdQueue{head: -1, tail: -1, sw: sw}
 		case c.Hold.Until == 0 && l != nil:
 			delete(w.held, c.Flow)
@@ -358,11 +358,11 @@ func (w *watch) apply(n *Net, sw int32) {
 // resume puts the packets of a hold queue at the end of their port's queue.
 func (w *watch) resume(n *Net, l *holdQueue) {
 	for p := l.head; p >= 0; {
-		next := n.packets[p].next
-		id := n.next(&n.packets[p])
-		n.packets[p].at = n.now
+		next := n.pool.packets[p].next
+		id := nextLink(n.topo, &n.pool.packets[p])
+		n.pool.packets[p].at = n.now
 		n.advance(id)
-		n.wait(&n.links[id], p)
+		n.links[id].wait(&n.pool, p)
 		n.serve(id)
 		p = next
 	}
@@ -392,17 +392,17 @@ func (w *watch) measure(n *Net, f *watched) {
 	f.came, f.left = 0, 0
 	rate := f.advice.Congestion(now, f.flow.Congested(), m, &target, &a.Pace)
 	if f.advice.Send(now, rate, &a.Pace) {
-		n.Advices++
-		q := &n.qps[f.qp]
-		o := order{at: f.place, mbps: n.rateAdvice(q, f.qp, rate)}
-		n.timers.push(timer{at: n.now + a.Reaction + n.oneWay(q.dst, q.back), kind: timerAdvice, arg: w.order(o)})
+		n.Stats.Advices++
+		q := &n.pairs.all[f.qp]
+		o := order{at: f.place, mbps: n.codec.rateAdvice(q, f.qp, rate)}
+		n.timers.push(timer{at: n.now + a.Reaction + oneWay(n.topo, q.dst, q.back), kind: timerAdvice, arg: w.order(o)})
 	}
 	if rate == 0 && f.advice.Rate(now, &a.Pace) == 0 { // the last advice ran out
 		f.measured = false
 		f.advice = congestion.Advice{}
-		n.pullHost(n.qps[f.qp].src)
-		n.qps[f.qp].advised = 0
-		n.wakeHost(n.qps[f.qp].src)
+		n.pullHost(n.pairs.all[f.qp].src)
+		n.pairs.all[f.qp].advised = 0
+		n.wakeHost(n.pairs.all[f.qp].src)
 		w.observe(n, f)
 		return
 	}

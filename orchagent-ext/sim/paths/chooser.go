@@ -60,7 +60,7 @@ type Chooser struct {
 type Report struct {
 	Placed   int     `json:"placed"`            // connections with a label that was chosen
 	Rules    int     `json:"rules"`             // rules to next hops
-	PlanUp   float64 `json:"plan_up,omitempty"` // worst ÷ mean of uplinks, as planned
+	PlanUp   float64 `json:"plan_up,omitempty"` // max ÷ mean of uplinks, as planned
 	PlanDown float64 `json:"plan_down,omitempty"`
 }
 

@@ -20,7 +20,7 @@ func ring(hosts, queuePairs int) (all []Connection) {
 	return all
 }
 
-// worst returns worst ÷ mean of the links out of leaves, and of those into them.
+// worst returns max ÷ mean of the links out of leaves, and of those into them.
 func worst(t *testing.T, topo *topology.Fabric, c *Chooser, all []Connection) (up, down float64) {
 	t.Helper()
 	load := map[uint16]float64{}
@@ -68,7 +68,7 @@ func TestModesSpreadARing(t *testing.T) {
 		}
 		up, down := worst(t, topo, c, all)
 		got[mode] = spread{up, down}
-		t.Logf("mode %d: worst ÷ mean %.2f up, %.2f down, %+v", mode, up, down, c.Report())
+		t.Logf("mode %d: max ÷ mean %.2f up, %.2f down, %+v", mode, up, down, c.Report())
 	}
 	// Mean load differs by leaf, since some connections stay within one.
 	if s := got[FiveTuple]; s.up < 2 || s.down < 2 {

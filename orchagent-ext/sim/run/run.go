@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/sim/load"
 	"sluice/orchagent-ext/sim/network"
 	"sluice/orchagent-ext/sim/paths"
@@ -139,8 +140,8 @@ type runner struct {
 	tags    []record // by queue pair
 	later   []load.Message
 	buf     []load.Message
-	fct     Histogram
-	slow    Histogram
+	fct     histogram.Finest // ns
+	slow    histogram.Finest // thousandths
 	sizes   sizes
 	left    int // messages under way or later
 	arrived uint64
@@ -203,7 +204,7 @@ func Do(ctx context.Context, s *Spec, progress func(part float64)) (*Result, err
 			break
 		}
 		if progress != nil {
-			progress(min(float64(r.net.Octets)/total, 1))
+			progress(min(float64(r.net.Stats.Octets)/total, 1))
 		}
 	}
 	result := r.result()
@@ -265,8 +266,8 @@ func (r *runner) delivered(qp int32, began int64) {
 		began = t.due
 	}
 	slowdown := (now - began) * 1000 / max(t.ideal, 1)
-	r.fct.Add((now - began) / network.Nanosecond)
-	r.slow.Add(slowdown)
+	r.fct.Add(uint64(now-began) / uint64(network.Nanosecond))
+	r.slow.Add(uint64(slowdown))
 	r.sizes.add(t.octets, slowdown)
 	r.groups[t.group] = now
 	if waiting := r.pending[qp]; len(waiting) > 0 {
@@ -293,14 +294,14 @@ func (r *runner) delivered(qp int32, began int64) {
 // result sums up.
 func (r *runner) result() *Result {
 	n := r.net
-	seconds := func(ns float64) float64 { return ns / 1e9 }
+	fct := func(part float64) float64 { return float64(r.fct.Quantile(part)) / 1e9 }
 	x := &Result{
-		FCTP50: seconds(r.fct.Quantile(0.5)), FCTP99: seconds(r.fct.Quantile(0.99)), FCTMean: seconds(r.fct.Mean()),
-		SlowdownP50: r.slow.Quantile(0.5) / 1000, SlowdownP95: r.slow.Quantile(0.95) / 1000, SlowdownP99: r.slow.Quantile(0.99) / 1000, Sizes: r.sizes.report(),
-		SlowestS: float64(r.last) / 1e12, Messages: r.arrived, Octets: n.Octets, Unfinished: r.left,
-		Drops: n.Drops, Pauses: n.Pauses, Marks: n.Marks, CNPs: n.CNPs, NAKs: n.NAKs, Timeouts: n.Timeouts, Repeated: n.Repeated,
-		PFCMs: n.PFCMs, Advices: n.Advices, Holds: n.Holds, HoldDrops: n.HoldDrops,
-		Paths: r.chooser.Report(), Events: n.Events, SimulatedS: float64(n.Now()) / 1e12,
+		FCTP50: fct(0.5), FCTP99: fct(0.99), FCTMean: float64(r.fct.Sum) / 1e9 / float64(max(r.fct.Count, 1)),
+		SlowdownP50: times(&r.slow, 0.5), SlowdownP95: times(&r.slow, 0.95), SlowdownP99: times(&r.slow, 0.99), Sizes: r.sizes.report(),
+		SlowestS: float64(r.last) / 1e12, Messages: r.arrived, Octets: n.Stats.Octets, Unfinished: r.left,
+		Drops: n.Stats.Drops, Pauses: n.Stats.Pauses, Marks: n.Stats.Marks, CNPs: n.Stats.CNPs, NAKs: n.Stats.NAKs, Timeouts: n.Stats.Timeouts, Repeated: n.Stats.Repeated,
+		PFCMs: n.Stats.PFCMs, Advices: n.Stats.Advices, Holds: n.Stats.Holds, HoldDrops: n.Stats.HoldDrops,
+		Paths: r.chooser.Report(), Events: n.Stats.Events, SimulatedS: float64(n.Now()) / 1e12,
 	}
 	for g, at := range r.groups {
 		if r.under[g] > 0 { // it takes at least until now
@@ -313,7 +314,7 @@ func (r *runner) result() *Result {
 		x.SlowestS = x.SimulatedS
 	}
 	for _, p := range []float64{0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1} {
-		x.FCT = append(x.FCT, Point{p, seconds(r.fct.Quantile(p))})
+		x.FCT = append(x.FCT, Point{p, fct(p)})
 	}
 	topo := r.spec.Topology
 	var ups, downs []float64

@@ -2,7 +2,11 @@
 
 package run
 
-import "slices"
+import (
+	"slices"
+
+	"sluice/orchagent-ext/flows/histogram"
+)
 
 // Size is the slowdown of messages of one class of sizes: those above the class before, and of at
 // most Octets.
@@ -18,15 +22,15 @@ type Size struct {
 var bounds = []int64{1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000}
 
 // sizes has the slowdowns, in thousandths, by class.
-type sizes [10]*Histogram
+type sizes [10]*histogram.Finest
 
 // add counts a message.
 func (s *sizes) add(octets, slowdown int64) {
 	i, _ := slices.BinarySearch(bounds, octets)
 	if s[i] == nil {
-		s[i] = &Histogram{}
+		s[i] = &histogram.Finest{}
 	}
-	s[i].Add(slowdown)
+	s[i].Add(uint64(slowdown))
 }
 
 // report returns the classes that have messages.
@@ -35,7 +39,7 @@ func (s *sizes) report() (all []Size) {
 		if h == nil {
 			continue
 		}
-		x := Size{Messages: h.Count(), P50: h.Quantile(0.5) / 1000, P95: h.Quantile(0.95) / 1000, P99: h.Quantile(0.99) / 1000}
+		x := Size{Messages: h.Count, P50: times(h, 0.5), P95: times(h, 0.95), P99: times(h, 0.99)}
 		if i < len(bounds) {
 			x.Octets = bounds[i]
 		}
@@ -43,3 +47,6 @@ func (s *sizes) report() (all []Size) {
 	}
 	return all
 }
+
+// times returns a quantile of slowdowns in thousandths.
+func times(h *histogram.Finest, part float64) float64 { return float64(h.Quantile(part)) / 1000 }

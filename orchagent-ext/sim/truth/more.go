@@ -14,12 +14,12 @@ func window() (Check, error) {
 	}
 	n, _ := flood(f, network.Config{Window: packets * mtu, AckEvery: 1}, 1<<20, [2]int{0, 1})
 	n.Run(network.Millisecond)
-	before := n.Packets
+	before := n.Stats.Packets
 	n.Run(21 * network.Millisecond)
 	const trip = 2*packet*ps100G + 2*ack*ps100G + 4*linkNS*1000 + 2*500_000
 	return Check{
 		What: "goodput of a queue pair with a window of 8 packets over 20 µs of cable, bit/s", Kind: ClosedForm,
-		Expected: packets * mtu * 8 * 1e12 / trip, Got: float64(n.Packets-before) * mtu * 8 / 20e-3,
+		Expected: packets * mtu * 8 * 1e12 / trip, Got: float64(n.Stats.Packets-before) * mtu * 8 / 20e-3,
 	}, nil
 }
 
@@ -57,10 +57,10 @@ func selective() (Check, error) {
 	}
 	n, _ := flood(f, network.Config{Loss: p, Seed: 9, Selective: true, Timeout: 100 * network.Microsecond}, 1<<24, [2]int{0, 1})
 	n.Run(20 * network.Millisecond)
-	before := n.Packets
+	before := n.Stats.Packets
 	n.Run(120 * network.Millisecond)
 	return Check{
 		What: "packets/s of selective repeat with a loss of 0.2 %", Kind: ClosedForm,
-		Expected: 1e12 / (packet * ps100G) * (1 - p), Got: float64(n.Packets-before) / 0.1,
+		Expected: 1e12 / (packet * ps100G) * (1 - p), Got: float64(n.Stats.Packets-before) / 0.1,
 	}, nil
 }

@@ -128,7 +128,7 @@ func (b *bed) settle() (moves int) {
 	return moves
 }
 
-// want sends a round and holds it to worst ÷ mean by weight, and to what was predicted,
+// want sends a round and holds it to max ÷ mean by weight, and to what was predicted,
 // packet by packet.
 func (b *bed) want(what string, most float64, moves int) {
 	b.t.Helper()
@@ -152,9 +152,9 @@ func (b *bed) want(what string, most float64, moves int) {
 	}
 	got, r := worst/(sum/weight), b.table.Report()
 	if got > most {
-		b.t.Errorf("%s: worst ÷ mean %.3f after %d moves, want at most %.2f (floor %.3f)", what, got, moves, most, r.Floor)
+		b.t.Errorf("%s: max ÷ mean %.3f after %d moves, want at most %.2f (floor %.3f)", what, got, moves, most, r.Floor)
 	}
-	b.t.Logf("%s: worst ÷ mean %.3f, by hash %.3f, floor %.3f, %d moves", what, got, r.HashWorstOverMean, r.Floor, moves)
+	b.t.Logf("%s: max ÷ mean %.3f, by hash %.3f, floor %.3f, %d moves", what, got, r.HashWorstOverMean, r.Floor, moves)
 }
 
 // Flows are placed by what netlink and sysctls say of the running kernel, which forwards

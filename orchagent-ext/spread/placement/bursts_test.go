@@ -18,7 +18,7 @@ type burstRun struct {
 }
 
 // play lets them burst for so long, samples as the daemon does, and returns the moves after
-// 30 s, and worst ÷ mean of the octets in the most uneven window of 2 s or two periods then.
+// 30 s, and max ÷ mean of the octets in the most uneven window of 2 s or two periods then.
 func (r *burstRun) play(t *testing.T, seconds int64) (late int, uneven float64, tab *Table) {
 	const poll, from = int64(25e6), 30 * second
 	random := rand.New(rand.NewPCG(1, 2))
@@ -79,7 +79,7 @@ func TestFlowsThatBurstSettle(t *testing.T) {
 			for _, together := range []bool{false, true} {
 				r := burstRun{period: period, burst: max(period/10, 50e6), weights: equal(4), sizes: sizes, together: together}
 				late, uneven, tab := r.play(t, 240)
-				text := fmt.Sprintf("%d ms, %s, together %v: %d moves, %d after 30 s, worst ÷ mean %.3f", period/1e6, name, together, tab.mover.counts.Moves, late, uneven)
+				text := fmt.Sprintf("%d ms, %s, together %v: %d moves, %d after 30 s, max ÷ mean %.3f", period/1e6, name, together, tab.mover.counts.Moves, late, uneven)
 				if late > 8 || uneven > 1.05 {
 					t.Error(text)
 				} else {
@@ -105,7 +105,7 @@ func TestFlowsThatBurstAtRandomMoveSeldom(t *testing.T) {
 	} {
 		r := burstRun{period: second, burst: 100e6, weights: equal(4), sizes: sizes, next: tt.next}
 		late, uneven, tab := r.play(t, 240)
-		text := fmt.Sprintf("%s: %d moves, %d after 30 s, worst ÷ mean %.3f", name, tab.mover.counts.Moves, late, uneven)
+		text := fmt.Sprintf("%s: %d moves, %d after 30 s, max ÷ mean %.3f", name, tab.mover.counts.Moves, late, uneven)
 		if late > tt.most {
 			t.Error(text)
 		} else {

@@ -117,7 +117,7 @@ func TestRollEvensOutWithoutAModel(t *testing.T) {
 			observe()
 		}
 		if r := tab.Report(); before < 1.1 || r.WorstOverMean > 1.05 || moves > tt.most || r.Unknown != 0 {
-			t.Errorf("%d members: worst ÷ mean %.3f, then %.3f after %d moves; %d unknown", tt.n, before, r.WorstOverMean, moves, r.Unknown)
+			t.Errorf("%d members: max ÷ mean %.3f, then %.3f after %d moves; %d unknown", tt.n, before, r.WorstOverMean, moves, r.Unknown)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestMovesByALearnedModel(t *testing.T) {
 		now = tab.run(flows, rates, now/second, 2)
 	}
 	if r := tab.Report(); model.GaveUp() || r.WorstOverMean > max(1.05, r.Floor) || all == 0 || right < all {
-		t.Errorf("gave up %v, worst ÷ mean %.3f (floor %.3f), %d of %d moves landed where predicted", model.GaveUp(), r.WorstOverMean, r.Floor, right, all)
+		t.Errorf("gave up %v, max ÷ mean %.3f (floor %.3f), %d of %d moves landed where predicted", model.GaveUp(), r.WorstOverMean, r.Floor, right, all)
 	}
 }
 

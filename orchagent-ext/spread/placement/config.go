@@ -20,8 +20,8 @@ type Config struct {
 	Moves     Moves   // which flows may move
 	IdleNS    int64   // a flow of a steady counter for so long is idle; 50 ms
 	MaxMoves  int     // at most so many a look; 64
-	Threshold float64 // worst ÷ mean above which flows move; 1.05
-	Goal      float64 // worst ÷ mean at which they stop; 1.02
+	Threshold float64 // max ÷ mean above which flows move; 1.05
+	Goal      float64 // max ÷ mean at which they stop; 1.02
 	Largest   int     // only so many flows, the largest, are considered for a move; 512
 	RestNS    int64   // time between two moves of a flow; 1 s
 	RateNS    int64   // time constant of the average of rates; 1 s

@@ -42,7 +42,7 @@
 // # Without labels
 //
 // Rates and their windows ([Table.Sample], [Table.Observe]), idleness, size classes ([Class],
-// [ClassRate]), and load, floor and worst ÷ mean of [Table.Report] depend on members alone. A
+// [ClassRate]), and load, floor and max ÷ mean of [Table.Report] depend on members alone. A
 // table with an observed model, whose flows come by [Table.Enter], has all of them for a
 // switch that spreads flows otherwise than by labels.
 package placement

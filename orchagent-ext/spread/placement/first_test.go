@@ -31,7 +31,7 @@ func TestFirstChoiceForAFlowThatSendsWaitsForAPause(t *testing.T) {
 				t.Fatalf("%d moves of flows that send", len(moves))
 			}
 			if r := tab.Report(); r.Waiting != len(flows) || r.Moves != 0 || r.WorstOverMean < 1.05 {
-				t.Fatalf("%d flows wait of %d, %d moves, worst ÷ mean %.3f", r.Waiting, len(flows), r.Moves, r.WorstOverMean)
+				t.Fatalf("%d flows wait of %d, %d moves, max ÷ mean %.3f", r.Waiting, len(flows), r.Moves, r.WorstOverMean)
 			}
 			now = tab.run(flows, same(64), now/second, 1)
 		}
@@ -47,7 +47,7 @@ func TestFirstChoiceForAFlowThatSendsWaitsForAPause(t *testing.T) {
 			t.Errorf("%d moves, %d counted, %d unsafe: want %d of %v flows", moves, r.Moves, r.Unsafe, want, by)
 		}
 		if r.Waiting != 0 || r.WorstOverMean > 1.001 || r.Placements[Placed] != 64 {
-			t.Errorf("%d flows wait, worst ÷ mean %.3f, %d placed", r.Waiting, r.WorstOverMean, r.Placements[Placed])
+			t.Errorf("%d flows wait, max ÷ mean %.3f, %d placed", r.Waiting, r.WorstOverMean, r.Placements[Placed])
 		}
 	}
 }
@@ -58,7 +58,7 @@ func TestFirstChoiceWhereAnyFlowMovesIsCounted(t *testing.T) {
 	tab.enter(same(64), Flow.hash)
 	moves := len(tab.Look(10 * second))
 	if r := tab.Report(); moves == 0 || r.Moves != uint64(moves) || r.Unsafe != r.Moves || r.WorstOverMean > 1.001 {
-		t.Errorf("%d moves, %d counted, %d unsafe, worst ÷ mean %.3f", moves, r.Moves, r.Unsafe, r.WorstOverMean)
+		t.Errorf("%d moves, %d counted, %d unsafe, max ÷ mean %.3f", moves, r.Moves, r.Unsafe, r.WorstOverMean)
 	}
 }
 

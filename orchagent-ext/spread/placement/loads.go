@@ -104,10 +104,10 @@ type spread struct {
 	worst, mean float64
 }
 
-// over reports whether worst ÷ mean is above a limit.
+// over reports whether max ÷ mean is above a limit.
 func (s spread) over(limit float64) bool { return s.worst > limit*s.mean }
 
-// ratio returns worst ÷ mean; 0 without load.
+// ratio returns max ÷ mean; 0 without load.
 func (s spread) ratio() float64 {
 	if s.mean <= 0 {
 		return 0

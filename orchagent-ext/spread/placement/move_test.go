@@ -28,7 +28,7 @@ func TestMovesEvenOutSizes(t *testing.T) {
 		moves := tab.settle(t, &now, flows, tt.rates, 10)
 		r := tab.Report()
 		if r.WorstOverMean > max(1.05, r.Floor) || moves > tt.most || r.HashWorstOverMean < before.WorstOverMean-0.01 {
-			t.Errorf("%s: worst ÷ mean %.3f, then %.3f (by hash %.3f, floor %.3f) after %d moves", tt.name, before.WorstOverMean, r.WorstOverMean, r.HashWorstOverMean, r.Floor, moves)
+			t.Errorf("%s: max ÷ mean %.3f, then %.3f (by hash %.3f, floor %.3f) after %d moves", tt.name, before.WorstOverMean, r.WorstOverMean, r.HashWorstOverMean, r.Floor, moves)
 		}
 		if got := tab.Look(now + 10*second); len(got) != 0 {
 			t.Errorf("%s: %d moves after it settled", tt.name, len(got))

@@ -72,11 +72,12 @@ func (v *mover) idle(e *entry, now int64) bool { return e.meter.idle(now, v.cfg.
 func (v *mover) candidates(now int64, mean float64) (sending int) {
 	l := &v.on.loads
 	v.sorted = v.sorted[:0]
-	for i, e := range v.on.flows.all {
+	for i := range v.on.flows.entries {
+		e := &v.on.flows.entries[i]
 		switch {
-		case e.member == unknown || !e.meter.measured || e.meter.rate <= 0:
+		case !e.live || e.member == unknown || !e.meter.measured || e.meter.rate <= 0:
 		case v.movable(e, now):
-			v.sorted = append(v.sorted, i)
+			v.sorted = append(v.sorted, uint32(i))
 		case !e.held && l.measuredAt(e.member) > v.cfg.Threshold*mean*l.group.members[e.member].Weight:
 			if sending++; !e.first { // else it is counted
 				v.counts.Waiting++

@@ -19,7 +19,7 @@ type packetRun struct {
 	stalls bool
 }
 
-// play returns worst ÷ mean of the octets in the most uneven window of 2 s or two periods, of
+// play returns max ÷ mean of the octets in the most uneven window of 2 s or two periods, of
 // those that begin 5 s and three periods after the flows or later, and the moves.
 func (r *packetRun) play(t *testing.T, weights []float64, sizes []int) (uneven float64, tab *Table) {
 	t.Helper()
@@ -118,7 +118,7 @@ func TestBurstsOfSeconds(t *testing.T) {
 		for seed := range tt.draws {
 			r := packetRun{period: tt.period, burst: tt.period / 10, poll: 12.5e6, seed: seed, stalls: tt.stalls}
 			uneven, tab := r.play(t, equal(4), sizes)
-			text := fmt.Sprintf("%d ms, stalls %v, seed %d: %d moves, worst ÷ mean %.3f", tt.period/1e6, tt.stalls, seed, tab.mover.counts.Moves, uneven)
+			text := fmt.Sprintf("%d ms, stalls %v, seed %d: %d moves, max ÷ mean %.3f", tt.period/1e6, tt.stalls, seed, tab.mover.counts.Moves, uneven)
 			if uneven > most {
 				t.Error(text)
 			} else {

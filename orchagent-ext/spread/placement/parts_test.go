@@ -247,7 +247,7 @@ func TestRoundsBeginAboveTheThresholdAndEndAtTheGoal(t *testing.T) {
 		at.now, at.window = at.now+1e8, at.window+1
 		got := r.begin(at, spread{worst: ratio, mean: 1}, &c)
 		if got != want {
-			t.Errorf("worst ÷ mean %.3f: verdict %d, want %d", ratio, got, want)
+			t.Errorf("max ÷ mean %.3f: verdict %d, want %d", ratio, got, want)
 		}
 		if got == uneven {
 			r.end(at, moves, spread{worst: after, mean: 1}, &c)

@@ -25,7 +25,7 @@ func TestPlaceFillsMembersEvenly(t *testing.T) {
 		}
 		r := tab.Report()
 		if r.WorstOverMean != 1 || r.HashWorstOverMean <= 1.1 {
-			t.Errorf("%d members: worst ÷ mean %.3f, by hash %.3f", n, r.WorstOverMean, r.HashWorstOverMean)
+			t.Errorf("%d members: max ÷ mean %.3f, by hash %.3f", n, r.WorstOverMean, r.HashWorstOverMean)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestPlaceSpreadsEachDestinationLeaf(t *testing.T) {
 		}
 	}
 	if r := tab.Report(); r.WorstOverMean != 1 || variance > 2 {
-		t.Errorf("worst ÷ mean %.3f, variance of flows to a leaf by a member %.2f", r.WorstOverMean, variance)
+		t.Errorf("max ÷ mean %.3f, variance of flows to a leaf by a member %.2f", r.WorstOverMean, variance)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestSetGroupFollowsMembersAndWeights(t *testing.T) {
 			}
 		}
 		if r.WorstOverMean > 1.05*r.Floor {
-			t.Errorf("%v: worst ÷ mean %.3f after %d moves, floor %.3f", weights, r.WorstOverMean, moves, r.Floor)
+			t.Errorf("%v: max ÷ mean %.3f after %d moves, floor %.3f", weights, r.WorstOverMean, moves, r.Floor)
 		}
 	}
 	for _, bad := range [][]Member{{{"a", 1}, {"a", 1}}, {{"a", -1}}} {

@@ -89,7 +89,7 @@ func (t *Table) Report() Report {
 	return r
 }
 
-// floor is a lower bound of worst ÷ mean for every placement of flows of these rates,
+// floor is a lower bound of max ÷ mean for every placement of flows of these rates,
 // beside the load of held flows.
 func (g *group) floor(rates, held []float64) float64 {
 	total := 0.0

@@ -8,7 +8,7 @@ package placement
 type rest struct {
 	at     int64   // when flows began to move last
 	length int64   // from then on
-	worst  float64 // worst ÷ mean that has begun moves of late, at most
+	worst  float64 // max ÷ mean that has begun moves of late, at most
 	begun  bool    // at holds
 	first  bool    // it is the first
 }
@@ -17,11 +17,11 @@ type rest struct {
 const (
 	leastRest = int64(2e9)
 	mostRest  = int64(64e9)
-	// worst ÷ mean beyond what began moves of late: the load is another one
+	// max ÷ mean beyond what began moves of late: the load is another one
 	muchWorse = 0.1
 )
 
-// over reports whether a load with this worst ÷ mean may move flows, and notes that they do.
+// over reports whether a load with this max ÷ mean may move flows, and notes that they do.
 func (r *rest) over(now int64, worst float64) bool {
 	since := now - r.at
 	switch {

@@ -5,7 +5,7 @@ package placement
 // rounds are those of moves: they begin above the threshold, and go on until the goal. After each
 // the load is measured again. It decides by the spread alone, whatever flows there are.
 type rounds struct {
-	goal    float64 // worst ÷ mean at which moves stop
+	goal    float64 // max ÷ mean at which moves stop
 	open    bool    // moves go on until the goal
 	made    int     // rounds since then that were measured again
 	recheck int64   // number of the window until which they are

@@ -130,7 +130,7 @@ func TestFirstMovesAreByTheRatesOfNow(t *testing.T) {
 			sum += rates[i]
 		}
 		if worst := slices.Max(load) / sum * 4; worst > 1.025 {
-			t.Errorf("%.2f more on a member: worst ÷ mean is %.3f after the first moves, want 1.02", more, worst)
+			t.Errorf("%.2f more on a member: max ÷ mean is %.3f after the first moves, want 1.02", more, worst)
 		}
 	}
 }

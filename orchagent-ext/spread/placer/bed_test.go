@@ -293,7 +293,7 @@ func (b *bed) run(d time.Duration) {
 	}
 }
 
-// spread is the worst ÷ mean by weight of what leaves by the links in a second.
+// spread is the max ÷ mean by weight of what leaves by the links in a second.
 func (b *bed) spread() float64 {
 	b.Helper()
 	before, changes := maps.Clone(b.sent), b.changes
@@ -316,7 +316,7 @@ func (b *bed) spread() float64 {
 func (b *bed) want(what string, most float64) {
 	b.Helper()
 	if got := b.spread(); !(got <= most) {
-		b.Errorf("%s: worst ÷ mean %.3f, want at most %.2f", what, got, most)
+		b.Errorf("%s: max ÷ mean %.3f, want at most %.2f", what, got, most)
 	}
 }
 

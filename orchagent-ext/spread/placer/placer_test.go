@@ -178,7 +178,7 @@ func TestSeedChangedBehindOurBack(t *testing.T) {
 	b.hash.Seed--
 	b.run(4 * time.Second)
 	if r := b.report(); r.Reason != "" || r.WorstOverMean > 1.05 {
-		t.Errorf("with the seed as it was: %q, worst ÷ mean %.3f", r.Reason, r.WorstOverMean)
+		t.Errorf("with the seed as it was: %q, max ÷ mean %.3f", r.Reason, r.WorstOverMean)
 	}
 }
 
@@ -522,9 +522,9 @@ func TestLearnedModel(t *testing.T) {
 		}
 		got, r := b.spread(), b.report()
 		if truth != nil && (got > 1.05 || r.Model != "learned") || got >= hash {
-			t.Errorf("%s: worst ÷ mean %.3f by model %s after %d moves, %.3f by hash", name, got, r.Model, r.Moves, hash)
+			t.Errorf("%s: max ÷ mean %.3f by model %s after %d moves, %.3f by hash", name, got, r.Model, r.Moves, hash)
 		}
-		t.Logf("%s: worst ÷ mean %.3f by model %s after %d moves, %.3f by hash", name, got, r.Model, r.Moves, hash)
+		t.Logf("%s: max ÷ mean %.3f by model %s after %d moves, %.3f by hash", name, got, r.Model, r.Moves, hash)
 	}
 }
 
@@ -569,9 +569,9 @@ func TestLearnedModelTakesTheOrderOfTheSwitch(t *testing.T) {
 	moves := r.Moves
 	with, r := learn()
 	if r.Model != "learned" || r.Degraded || with > 1.05 {
-		t.Errorf("in the order of the switch: worst ÷ mean %.3f, floor %.3f, model %s", with, r.Floor, r.Model)
+		t.Errorf("in the order of the switch: max ÷ mean %.3f, floor %.3f, model %s", with, r.Floor, r.Model)
 	}
-	t.Logf("worst ÷ mean %.3f in the order of the kernel (model observed), %.3f in that of the switch after %d more moves; floor %.3f", without, with, r.Moves-moves, r.Floor)
+	t.Logf("max ÷ mean %.3f in the order of the kernel (model observed), %.3f in that of the switch after %d more moves; floor %.3f", without, with, r.Moves-moves, r.Floor)
 
 	// A link goes down: orchagent takes it out of the group, and the switch counts the others.
 	b.groups[dst] = members(1, 1, 1, 1, 0, 0, 0, 0)
@@ -582,7 +582,7 @@ func TestLearnedModelTakesTheOrderOfTheSwitch(t *testing.T) {
 	b.program()
 	with, r = learn()
 	if r.Model != "learned" || r.Degraded || r.Name != name || with > 1.05 {
-		t.Errorf("four links are down: worst ÷ mean %.3f, floor %.3f, model %s, name %s", with, r.Floor, r.Model, r.Name)
+		t.Errorf("four links are down: max ÷ mean %.3f, floor %.3f, model %s, name %s", with, r.Floor, r.Model, r.Name)
 	}
 }
 

@@ -154,7 +154,7 @@ func (c *clos) run(seconds int) {
 	}
 }
 
-// uneven is the worst ÷ mean of any leaf's uplinks and downlinks, by what leaves and comes.
+// uneven is the max ÷ mean of any leaf's uplinks and downlinks, by what leaves and comes.
 func (c *clos) uneven() (up, down float64) {
 	c.Helper()
 	worst := func(loads map[string]float64, links int) (w float64) {

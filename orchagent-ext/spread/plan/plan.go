@@ -17,7 +17,7 @@ type Plan struct {
 	Flows      uint64 // planned
 	Unroutable uint64 // flows between leaves of disjoint spines
 	Stray      uint64 // flows to leaves that lack a row
-	// worst ÷ mean of a leaf's uplinks, and of the downlinks to a leaf, as planned
+	// max ÷ mean of a leaf's uplinks, and of the downlinks to a leaf, as planned
 	Up, Down float64
 	Uneven   float64 // [Uneven] after it
 }
@@ -258,7 +258,7 @@ func (p *planner) write(plan *Plan, edges []edge) {
 	plan.Uneven = Uneven(planned)
 }
 
-// uneven is worst ÷ mean of load ÷ weight; 0 without load.
+// uneven is max ÷ mean of load ÷ weight; 0 without load.
 func uneven(load, weight []float64) (worst float64) {
 	sum, weights := 0.0, 0.0
 	for s, w := range weight {

@@ -141,7 +141,7 @@ func TestPlanOfSizesAndWeights(t *testing.T) {
 		counts(t, rows, p)
 		t.Logf("%d spines, weights %v: uplinks %.3f, downlinks %.3f", len(weights), weights, p.Up, p.Down)
 		if p.Up > 1.01 || p.Down > 1.01 {
-			t.Errorf("weights %v: worst ÷ mean of uplinks %.3f, of downlinks %.3f", weights, p.Up, p.Down)
+			t.Errorf("weights %v: max ÷ mean of uplinks %.3f, of downlinks %.3f", weights, p.Up, p.Down)
 		}
 		if !bytes.Equal(text(t, p), text(t, Make(rows, 1))) {
 			t.Errorf("weights %v: the same rows, another plan", weights)
@@ -167,7 +167,7 @@ func TestPlanGoesAroundMissingLinks(t *testing.T) {
 		}
 	}
 	if p.Up > 1.15 || p.Down > 1.15 {
-		t.Errorf("worst ÷ mean of uplinks %.3f, of downlinks %.3f", p.Up, p.Down)
+		t.Errorf("max ÷ mean of uplinks %.3f, of downlinks %.3f", p.Up, p.Down)
 	}
 	for _, rows := range [][]Row{nil, {{Leaf: "a"}}, fabric(2, nil, []int{1}, func(int, int, int) int { return 3 })} {
 		if p := Make(rows, 1); p.Flows != p.Unroutable {

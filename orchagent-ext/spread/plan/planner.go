@@ -28,7 +28,7 @@ type Planner struct {
 
 // The least gain of another plan, and the times between looks.
 const (
-	worth     = 0.02            // that worst ÷ mean falls by, as planned
+	worth     = 0.02            // that max ÷ mean falls by, as planned
 	badLooks  = 2               // in a row
 	mostRest  = 10 * 60 * 1e9   // ns
 	planBound = uint64(1) << 61 // numbers of plans
@@ -76,16 +76,16 @@ func (p *Planner) Look(now int64, rows []Row, inForce uint64, shape string) (mad
 		return nil, ""
 	}
 	if p.bad++; p.bad < badLooks || now-p.madeAt < p.rest {
-		return nil, fmt.Sprintf("worst ÷ mean is %.3f: it is looked at again", uneven)
+		return nil, fmt.Sprintf("max ÷ mean is %.3f: it is looked at again", uneven)
 	}
 	made = Make(rows, inForce+1)
 	if made.Flows == made.Unroutable || made.Uneven > uneven-worth {
-		return nil, fmt.Sprintf("worst ÷ mean is %.3f, and would be %.3f: another plan is not worth its moves", uneven, made.Uneven)
+		return nil, fmt.Sprintf("max ÷ mean is %.3f, and would be %.3f: another plan is not worth its moves", uneven, made.Uneven)
 	}
 	if placed := UnevenPlaced(rows); placed > 0 && made.Uneven > placed-worth {
-		return nil, fmt.Sprintf("worst ÷ mean is %.3f, and not by flows that a plan could move: those alone have %.3f, and would have %.3f", uneven, placed, made.Uneven)
+		return nil, fmt.Sprintf("max ÷ mean is %.3f, and not by flows that a plan could move: those alone have %.3f, and would have %.3f", uneven, placed, made.Uneven)
 	}
-	return p.make(now, made, uneven), fmt.Sprintf("worst ÷ mean was %.3f, and will be %.3f", uneven, made.Uneven)
+	return p.make(now, made, uneven), fmt.Sprintf("max ÷ mean was %.3f, and will be %.3f", uneven, made.Uneven)
 }
 
 // defaults sets zero fields to their defaults, at the first look.

@@ -94,7 +94,7 @@ func TestPlannerCountsFlowsThatCanMove(t *testing.T) {
 		t.Error("no plan, though a leaf does not tell what can be moved")
 	}
 	if got := UnevenPlaced(uneven); math.Abs(got-1.5) > 1e-9 {
-		t.Errorf("worst ÷ mean of flows that can be moved: %.3f", got)
+		t.Errorf("max ÷ mean of flows that can be moved: %.3f", got)
 	}
 }
 

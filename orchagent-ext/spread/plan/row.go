@@ -213,7 +213,7 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// Uneven returns worst ÷ mean of a leaf's rates from its spines, or to them, by weight:
+// Uneven returns max ÷ mean of a leaf's rates from its spines, or to them, by weight:
 // the worst of all leaves with at least a tenth of the busiest one's rate. It decides
 // whether a new plan is worth its moves. It is 0 without load.
 func Uneven(rows []Row) float64 {
@@ -253,7 +253,7 @@ func UnevenPlaced(rows []Row) float64 {
 // idleShare is the part of the busiest leaf's load below which a leaf is ignored.
 const idleShare = 0.1
 
-// unevenly returns the worst ÷ mean of load by weight over all rows. It sums in a fixed
+// unevenly returns the max ÷ mean of load by weight over all rows. It sums in a fixed
 // order, so that all leaves get the same result.
 func unevenly(rows []Row, load func(*Row) map[string]float64) (worst float64) {
 	total := func(r *Row) (sum, weight float64) {

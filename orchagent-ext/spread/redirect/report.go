@@ -11,8 +11,8 @@ type Report struct {
 	Free    int // rules that the bound of the table and the room of the switch leave
 	Obstacles
 
-	Worst float64 // worst ÷ mean as it is; 0: no load
-	Hash  float64 // worst ÷ mean if all flows were by hash
+	Worst float64 // max ÷ mean as it is; 0: no load
+	Hash  float64 // max ÷ mean if all flows were by hash
 	Floor float64 // no placement is below: the largest flow ÷ mean, at least 1
 
 	Members []MemberReport

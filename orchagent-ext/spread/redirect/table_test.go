@@ -225,7 +225,7 @@ func TestTableMakesHardlyMoreRulesThanEvenLoadsNeed(t *testing.T) {
 		beyond := len(s.table.Rules()) - fewest
 		more, most = more+beyond, max(most, beyond)
 		if even := evenness(s.rates, s.at); even > 1.13 {
-			t.Errorf("seed %d: worst ÷ mean is %.3f", seed, even)
+			t.Errorf("seed %d: max ÷ mean is %.3f", seed, even)
 		}
 	}
 	t.Logf("%d rules beyond the fewest in %d runs, at most %d", more, seeds, most)

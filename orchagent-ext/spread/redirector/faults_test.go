@@ -266,7 +266,7 @@ func TestSamplesThatAreLostChangeNoDecision(t *testing.T) {
 		t.Errorf("the rules are %v: want two", b.rules)
 	}
 	if r := b.r.Report(b.now); r.Groups[0].Worst > 1.1 {
-		t.Errorf("worst ÷ mean is %v", r.Groups[0].Worst)
+		t.Errorf("max ÷ mean is %v", r.Groups[0].Worst)
 	}
 }
 

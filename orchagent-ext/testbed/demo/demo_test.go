@@ -48,7 +48,7 @@ func TestRoundWithoutLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	if load.WorstToMean != uplinks {
-		t.Errorf("loads %d: worst ÷ mean %v, want %d", load.PerPath, load.WorstToMean, uplinks)
+		t.Errorf("loads %d: max ÷ mean %v, want %d", load.PerPath, load.WorstToMean, uplinks)
 	}
 	all := len(b.captured) + len(b.generated)
 	if diff := cmp.Diff(verdict{Checked: all, Right: all}, got); diff != "" {
@@ -83,7 +83,7 @@ func TestRoundWithLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	if load.WorstToMean > mostAfter || v.Right != len(b.captured)+len(b.generated) {
-		t.Errorf("loads %d: worst ÷ mean %.2f; %+v", load.PerPath, load.WorstToMean, v)
+		t.Errorf("loads %d: max ÷ mean %.2f; %+v", load.PerPath, load.WorstToMean, v)
 	}
 }
 

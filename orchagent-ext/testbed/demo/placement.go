@@ -45,7 +45,7 @@ type placing struct {
 // phase is one load, and the share of it that the uplinks are to carry.
 type phase struct {
 	name    string
-	most    float64   // worst ÷ mean
+	most    float64   // max ÷ mean
 	moves   int       // at most; negative: any number
 	sizes   []int     // packets of each flow in a burst
 	weights []float64 // of uplinks; nil: equal
@@ -287,7 +287,7 @@ func (t *placing) octets() (all []uint64, err error) {
 	return all, nil
 }
 
-// measured sends a load for some bursts, and returns its worst ÷ mean.
+// measured sends a load for some bursts, and returns its max ÷ mean.
 func (t *placing) measured(ctx context.Context, sizes []int) (float64, error) {
 	sum := make([]uint64, len(t.Uplinks))
 	err := t.play(ctx, sizes, 6*burstEvery, func(s sample) {
@@ -366,7 +366,7 @@ func (t *placing) run(ctx context.Context, ph phase) (*placementRun, error) {
 	return r, nil
 }
 
-// settled returns the worst ÷ mean of the last second, and when, in seconds, the
+// settled returns the max ÷ mean of the last second, and when, in seconds, the
 // last burst ended that was above a bar.
 func settled(samples []sample, weights []float64, most float64) (worst, seconds float64) {
 	var sum []uint64

@@ -39,7 +39,7 @@ type placementRun struct {
 // write adds the figures to the JSON report in the folder.
 func (r *placementReport) write(folder string) error { return merge(folder, r) }
 
-// print writes the figures as a table, worst ÷ mean of the uplinks' octets for each load.
+// print writes the figures as a table, max ÷ mean of the uplinks' octets for each load.
 func (r *placementReport) print(w io.Writer) error {
 	fmt.Fprintf(w, "%d queue pairs of one host pair over %d uplinks, octets of the uplinks' own counters (method %s)\n\n", placedFlows, uplinks, r.method)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -56,7 +56,7 @@ func (r *placementReport) print(w io.Writer) error {
 	}
 	for _, ph := range r.order {
 		if run := r.Placement[ph.name]; run.WorstOverMean > ph.most {
-			fmt.Fprintf(w, "\n%s: worst ÷ mean is %.3f, the limit %.2f\n", ph.name, run.WorstOverMean, ph.most)
+			fmt.Fprintf(w, "\n%s: max ÷ mean is %.3f, the limit %.2f\n", ph.name, run.WorstOverMean, ph.most)
 		}
 	}
 	_, err := fmt.Fprintf(w, "\nlost    %d\n", r.lost)
@@ -77,9 +77,9 @@ func (r *placementReport) judge() error {
 		if !r.full { // a single short run, on a machine that may be busy
 			most = max(most, run.HashWorstOverMean)
 		}
-		check(run.WorstOverMean > 0 && run.WorstOverMean <= most, "%s: worst ÷ mean is %.3f: want at most %.2f", ph.name, run.WorstOverMean, most)
+		check(run.WorstOverMean > 0 && run.WorstOverMean <= most, "%s: max ÷ mean is %.3f: want at most %.2f", ph.name, run.WorstOverMean, most)
 		check(ph.moves < 0 || run.Moves <= ph.moves, "%s: %d moves: want at most %d", ph.name, run.Moves, ph.moves)
-		check(!r.full || run.Seconds <= phaseLimit.Seconds(), "%s: worst ÷ mean is above %.2f for %.1f s: want at most %v", ph.name, ph.most, run.Seconds, phaseLimit)
+		check(!r.full || run.Seconds <= phaseLimit.Seconds(), "%s: max ÷ mean is above %.2f for %.1f s: want at most %v", ph.name, ph.most, run.Seconds, phaseLimit)
 		check(run.After == 0, "%s: %d flows moved while the load stayed as it was", ph.name, run.After)
 	}
 	return errors.Join(errs...)

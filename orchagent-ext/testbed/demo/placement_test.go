@@ -25,10 +25,10 @@ func TestPlacementIsJudged(t *testing.T) {
 		want   string
 	}{
 		"good":           {func(*placementReport) {}, ""},
-		"uneven":         {func(r *placementReport) { r.Placement["zipf"].WorstOverMean = 1.06 }, "worst ÷ mean is 1.060: want at most 1.05"},
-		"as by hash":     {func(r *placementReport) { r.Placement["zipf"].WorstOverMean, r.full = 1.61, false }, "worst ÷ mean is 1.610: want at most 1.60"},
+		"uneven":         {func(r *placementReport) { r.Placement["zipf"].WorstOverMean = 1.06 }, "max ÷ mean is 1.060: want at most 1.05"},
+		"as by hash":     {func(r *placementReport) { r.Placement["zipf"].WorstOverMean, r.full = 1.61, false }, "max ÷ mean is 1.610: want at most 1.60"},
 		"busy, not full": {func(r *placementReport) { r.Placement["zipf"].WorstOverMean, r.full = 1.06, false }, ""},
-		"nothing sent":   {func(r *placementReport) { r.Placement["zipf"].WorstOverMean = 0 }, "worst ÷ mean is 0.000"},
+		"nothing sent":   {func(r *placementReport) { r.Placement["zipf"].WorstOverMean = 0 }, "max ÷ mean is 0.000"},
 		"many moves":     {func(r *placementReport) { r.Placement["zipf"].Moves = 21 }, "21 moves: want at most 20"},
 		"late":           {func(r *placementReport) { r.Placement["zipf"].Seconds = 3.1 }, "for 3.1 s: want at most 3s"},
 		"late, not full": {func(r *placementReport) { r.Placement["zipf"].Seconds, r.full = 3.1, false }, ""},
@@ -81,7 +81,7 @@ func TestSettledIsTheTimeOfTheLastBurstAboveTheBar(t *testing.T) {
 		samples = append(samples, sample{at: time.Duration(i+1) * 100 * time.Millisecond, octets: octets})
 	}
 	if worst, seconds := settled(samples, nil, 1.05); worst != 1 || seconds != 1 {
-		t.Errorf("worst ÷ mean %v after %v s", worst, seconds)
+		t.Errorf("max ÷ mean %v after %v s", worst, seconds)
 	}
 	if worst := worstToMean([]uint64{100, 200, 400, 100}, []float64{1, 2, 4, 1}); worst != 1 {
 		t.Errorf("by weight: %v", worst)

@@ -69,8 +69,8 @@ func (r *report) judge() error {
 		}
 	}
 	b := &r.Balance
-	check(b.Before.WorstToMean == float64(b.Paths), "without labels worst ÷ mean is %.2f: want all packets on one of %d uplinks", b.Before.WorstToMean, b.Paths)
-	check(b.After.WorstToMean <= mostAfter, "with labels worst ÷ mean is %.2f: want at most %.1f", b.After.WorstToMean, mostAfter)
+	check(b.Before.WorstToMean == float64(b.Paths), "without labels max ÷ mean is %.2f: want all packets on one of %d uplinks", b.Before.WorstToMean, b.Paths)
+	check(b.After.WorstToMean <= mostAfter, "with labels max ÷ mean is %.2f: want at most %.1f", b.After.WorstToMean, mostAfter)
 	check(r.Labels.Checked > 0 && r.Labels.Right == r.Labels.Checked, "%d of %d labels are wrong; the first: %s", r.Labels.Checked-r.Labels.Right, r.Labels.Checked, r.firstWrong)
 	check(r.ICRCBad == 0, "%d packets arrived with a wrong ICRC", r.ICRCBad)
 	check(r.Lost == 0, "%d packets did not arrive, or not as they were sent", r.Lost)
@@ -102,7 +102,7 @@ func (r *report) print(w io.Writer) error {
 		written = "as sent, since ECMP hashes the queue pair itself"
 	}
 	_, err := fmt.Fprintf(w, `
-worst ÷ mean       %.2f before, %.2f after
+max ÷ mean         %.2f before, %.2f after
 labels on arrival  %d of %d %s
 wrong ICRC         %d
 lost               %d

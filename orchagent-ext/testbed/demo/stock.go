@@ -126,7 +126,7 @@ func (s *stocked) round(ctx context.Context, round int, full bool, say say) (r *
 	if r.Hash, err = s.measure(ctx, 200*time.Millisecond, time.Second); err != nil {
 		return nil, err
 	}
-	say("by hash worst ÷ mean is %.2f", r.Hash)
+	say("by hash max ÷ mean is %.2f", r.Hash)
 	// Each phase begins without entries, so that its figure is that of placing from scratch. A
 	// sampling rate of 4 gives 10,000 samples/s of 40,000 packets, 40 gives 1000.
 	phase := func(moves string, sampling int, weights []float64, from, span time.Duration) (worst float64, rules int, err error) {
@@ -400,7 +400,7 @@ func (s *stocked) rulesTo(ctx context.Context, port string) (n int, err error) {
 	return n, err
 }
 
-// measure waits, and returns worst ÷ mean of the octets that the uplinks send in a span.
+// measure waits, and returns max ÷ mean of the octets that the uplinks send in a span.
 func (s *stocked) measure(ctx context.Context, from, span time.Duration) (float64, error) {
 	if err := pause(ctx, from); err != nil {
 		return 0, err
