@@ -79,7 +79,7 @@ for process in /proc/[0-9]*; do
 	esac
 done
 labelled
-echo "# change of the operator" >>/etc/sluice/sluiced.env
+printf '%s\n' "# change of the operator" "SLUICE_METRICS=off unquoted $(false" "neither" >>/etc/sluice/sluiced.env
 
 apt-get install -y /srv/newer.deb
 [ "$(dpkg-query -W -f '${Version}' sluice)" = 99.1 ]

@@ -66,6 +66,7 @@ func TestPackageHasWhatItInstalls(t *testing.T) {
 		{"DEBIAN/control", "Depends: libbpf1, libnl-3-200, libnl-route-3-200, libc6 (>= 2."},
 		{"DEBIAN/conffiles", "/etc/sluice/database_config.json\n/etc/sluice/redis.conf\n/etc/sluice/sluiced.env\n"},
 		{"etc/sluice/sluiced.env", "\nSLUICE_SAI_LIBRARY=/usr/lib/sluice/libsoftsai.so\n"},
+		{"usr/lib/sluice/environment.sh", "\nread_environment() {"},
 		{"usr/share/bash-completion/completions/sluice", "complete -o default -F __start_sluice sluice"},
 		{"usr/share/zsh/vendor-completions/_sluice", "#compdef sluice"},
 		{"usr/share/doc/sluice/copyright", "Apache-2.0"},

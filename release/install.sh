@@ -46,6 +46,7 @@ done
 [ "${PART:-}" != lab ] || exit 0
 
 install -D -s --strip-program="$strip" -m 644 -t "$to/lib/sluice" "$bin/libsoftsai.so"
+install -D -m 644 -t "$to/lib/sluice" sonic-container/environment.sh
 install -D -m 644 -t "$to/share/sluice/yang" yang/*.yang
 mkdir -p "$to/share/man/man8"
 for daemon in sluiced sluice-gnmi; do

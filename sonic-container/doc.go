@@ -5,7 +5,7 @@
 //   - manifest.json describes the container to SONiC's package manager; with the models
 //     in yang/ it becomes the image's labels (labels.sh);
 //   - Dockerfile, image.sh and debian-root.sh build the image;
-//   - start.sh, health.sh, supervisord.conf and critical_processes run sluiced and
+//   - start.sh with environment.sh, health.sh, supervisord.conf and critical_processes run sluiced and
 //     sluice-gnmi in it;
 //   - arm64-root.sh is for the cross build (make arm64);
 //   - cli/ are the commands show, config and clear on the switch, in Python, with

@@ -36,6 +36,7 @@ mkdir -p "$root"/usr/bin "$root"/usr/lib/sluice "$root"/etc/supervisor/conf.d
 install -s -m 755 "$bin/sluiced" "$bin/sluice" "$bin/sluice-gnmi" "$root/usr/bin"
 install -s -m 644 "$bin/libsoftsai.so" "$root/usr/lib"
 install -m 755 "$here/start.sh" "$here/health.sh" "$root/usr/bin"
+install -m 644 "$here/environment.sh" "$root/usr/bin"
 install -m 644 "$here/supervisord.conf" "$root/etc/supervisor/conf.d"
 install -m 644 "$here/critical_processes" "$root/etc/supervisor"
 for command in show config clear; do

@@ -126,10 +126,13 @@ func TestRootWhereAFileIsForRootAlone(t *testing.T) {
 // TestEndsWithSluiced: the container's exit code is that of sluiced.
 func TestEndsWithSluiced(t *testing.T) {
 	b := newBox(t, fabrictest.New(t), "leaf", "")
-	b.choose("", "SLUICE_METRICS=off")
-	b.env = append(b.env, "SLUICE_DB_CONFIG=/nosuch.json") // the last one counts
+	b.choose("", "SLUICE_METRICS=off", "SLUICE_GNMI_FLAGS=--reflection --verbose", "exit 3") // once, sh ran the last two
+	b.env = append(b.env, "SLUICE_DB_CONFIG=/nosuch.json")                                   // the last one counts
 	if err := b.run(); err == nil || err.Error() != "exit status 1" {
 		t.Errorf("without databases: %v", err)
+	}
+	if want := "start.sh: /etc/sonic/sluice/sluiced.env, line 3, is left out: "; !strings.Contains(b.log.String(), want) {
+		t.Errorf("the log has no %q", want)
 	}
 	if !strings.Contains(b.log.String(), "read where the databases are") {
 		t.Errorf("it does not say why")
@@ -140,7 +143,7 @@ func TestEndsWithSluiced(t *testing.T) {
 // catch signals yet.
 func TestStopBeforeSluicedHears(t *testing.T) {
 	b := newBox(t, fabrictest.New(t), "leaf", "")
-	b.choose("", "SLUICE_SAI_LIBRARY=", "PATH="+filepath.Join(b.dir, "deaf")+":$PATH")
+	b.choose("", "SLUICE_SAI_LIBRARY=", "PATH="+filepath.Join(b.dir, "deaf")+":"+strings.TrimPrefix(b.env[0], "PATH="))
 	deaf := filepath.Join(b.dir, "deaf/sluiced")
 	if err := os.Mkdir(filepath.Dir(deaf), 0o755); err != nil {
 		t.Fatal(err)

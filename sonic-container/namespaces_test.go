@@ -27,7 +27,7 @@ func TestMultiASIC(t *testing.T) {
 	boxes[1].set("SLUICE_FLOW_LABEL", "global", "admin_state", "disabled")
 	for i, b := range boxes { // what is for an instance counts
 		b.choose("1", `SLUICE_GNMI_FLAGS="--insecure-loopback 127.0.0.1:50071"`)
-		b.choose(fmt.Sprint(i+2), "exit 1")
+		b.choose(fmt.Sprint(i+2), "SLUICE_DB_CONFIG=/nosuch.json")
 		b.start()
 	}
 	boxes[0].awaitRow("SLUICE_STATE", "global", "state", "running", "flow_label", "active")

@@ -25,14 +25,10 @@ user_sluiced=50071
 group=50070
 
 # On a switch of several ASICs NAMESPACE_ID is the number of this one, else empty.
-for file in "$choices/sluiced.env" "$choices/sluiced${NAMESPACE_ID:-}.env"; do
-	if [ -r "$file" ]; then
-		set -a
-		# shellcheck disable=SC1090 # the host's
-		. "$file"
-		set +a
-	fi
-done
+# shellcheck source=SCRIPTDIR/environment.sh
+. "${0%/*}/environment.sh"
+read_environment "$choices/sluiced.env"
+[ -z "${NAMESPACE_ID:-}" ] || read_environment "$choices/sluiced$NAMESPACE_ID.env"
 
 export SLUICE_DB_CONFIG="${SLUICE_DB_CONFIG:-/var/run/redis${NAMESPACE_ID:-}/sonic-db/database_config.json}"
 
@@ -76,17 +72,21 @@ serve() {
 	done
 }
 
-# redis_sockets are the sockets of Redis, a line each.
+# redis_sockets are the sockets of the instances of Redis with databases that Sluice opens, a
+# line each. Others, such as that of BMP, give no rights and take none.
 redis_sockets() {
 	[ -r "$SLUICE_DB_CONFIG" ] || return 0
-	while IFS= read -r line; do
-		case $line in
-		*'"unix_socket_path"'*'"'*'"'*)
-			socket=${line#*\"unix_socket_path\"*\"}
-			echo "${socket%%\"*}"
-			;;
-		esac
-	done <"$SLUICE_DB_CONFIG"
+	text=$(tr -d '[:space:]' <"$SLUICE_DB_CONFIG")
+	for database in CONFIG_DB STATE_DB COUNTERS_DB APPL_DB ASIC_DB FLEX_COUNTER_DB; do
+		member "$database" instance
+	done | sort -u | while read -r instance; do
+		member "$instance" unix_socket_path
+	done
+}
+
+# member is a member of the object of a name in text, which is JSON without blanks.
+member() { # OBJECT MEMBER
+	printf '%s\n' "$text" | sed -n "s/.*\"$1\":{\([^{}]*\)}.*/\1/p" | sed -n "s/.*\"$2\":\"\([^\"]*\)\".*/\1/p"
 }
 
 # redis_groups are the groups of Redis, as setpriv takes them behind its own first one.

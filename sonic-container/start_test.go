@@ -63,7 +63,17 @@ echo "$SLUICE_DB_CONFIG"
 		}
 	}
 	grouped := filepath.Join(bin, "database_config.json")
-	text := fmt.Sprintf("{\"INSTANCES\": {\"redis\": {\n  \"unix_socket_path\" : %q,\n  \"port\": 6379}}}\n", socket)
+	// The instance of BMP, which is root's alone, is not Sluice's.
+	foreign := filepath.Join(bin, "redis_bmp.sock")
+	if err := os.WriteFile(foreign, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf(`{"INSTANCES": {"redis": {
+  "unix_socket_path" : %q,
+  "port": 6379}, "redis_bmp": {"hostname": "127.0.0.1", "unix_socket_path": %q}},
+"DATABASES": {"APPL_DB": {"id": 0, "separator": ":", "instance": "redis"}, "CONFIG_DB": {"id": 4, "separator": "|", "instance": "redis"},
+  "BMP_STATE_DB": {"id": 20, "separator": "|", "instance": "redis_bmp"}}}
+`, socket, foreign)
 	if err := os.WriteFile(grouped, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

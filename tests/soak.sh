@@ -45,6 +45,7 @@ needs() { # PACKAGES COMMAND [ARGUMENT]...
 }
 
 check e2e long ./tests/e2e
+check disk long -run "Disk|KillSwitch|PortsOfAnother|JournalIsOptional|ReadOnly|CutJournal|Unreadable" ./tests/e2e ./orchagent-ext/switch/trust ./orchagent-ext/host/files ./gnmi-server/server
 check gnmi long ./tests/gnmi
 # all tests on a machine with much else to do
 check busy env -u SLUICE_SOAK make test PARALLEL=$((3 * $(nproc)))

@@ -18,16 +18,19 @@ import (
 type Config struct {
 	rows map[string]rows.Row // of Sluice's tables, by name
 	keys map[string]bool     // names of rows of all tables
+	// spelled: names of rows whose keys have several spellings, by the canonical one; of two
+	// that mean the same the first name
+	spelled map[string]string
 }
 
 // NewConfig returns the configuration that consists of rows. Rows of tables outside the
 // models serve as targets of references.
 func NewConfig(all []rows.Row) *Config {
-	c := &Config{rows: make(map[string]rows.Row), keys: make(map[string]bool)}
+	c := &Config{rows: make(map[string]rows.Row), keys: make(map[string]bool), spelled: make(map[string]string)}
 	for _, r := range all {
 		c.keys[r.Name()] = true
-		if paths.Lookup(r.Table) != nil {
-			c.rows[r.Name()] = r
+		if t := paths.Lookup(r.Table); t != nil {
+			c.put(t, r)
 		}
 	}
 	return c
@@ -38,7 +41,7 @@ var References = []string{"PORT", "PORTCHANNEL"}
 
 // Apply returns the configuration that operations make of c, which stays as it is.
 func (c *Config) Apply(operations []Operation) (*Config, error) {
-	next := &Config{rows: maps.Clone(c.rows), keys: c.keys}
+	next := &Config{rows: maps.Clone(c.rows), keys: c.keys, spelled: maps.Clone(c.spelled)}
 	said := make(map[string]string) // by the union: value of each leaf
 	for i := range operations {     // all contents of a union replace together
 		if o := &operations[i]; o.Kind == gpb.UpdateResult_UNION_REPLACE {
@@ -79,7 +82,7 @@ func (o *Operation) unite(said map[string]string) error {
 func (c *Config) remove(q *paths.Query) {
 	for i := range q.Parts {
 		p := &q.Parts[i]
-		if key, one := p.Key(); one && len(p.Keys) > 0 {
+		if key, one := p.Key(); one && len(p.Keys) > 0 && !p.Table.Spelled {
 			c.removeFrom(p, p.Table.Name+"|"+key)
 			continue
 		}
@@ -107,15 +110,35 @@ func (c *Config) removeFrom(p *paths.Part, name string) {
 	}
 	// a container without leaves is not there
 	if p.Leaves == nil || len(p.Keys) == 0 && len(r.Fields) == 0 {
-		delete(c.rows, name)
+		delete(c.rows, name) // and one that comes again has its spelling
 	}
 }
 
+// put adds or replaces a row.
+func (c *Config) put(t *paths.Table, r rows.Row) {
+	name := r.Name()
+	c.rows[name] = r
+	if !t.Spelled {
+		return
+	}
+	canonical := canonicalName(t, r.Key)
+	if first, there := c.spelled[canonical]; !there || name < first {
+		c.spelled[canonical] = name
+	}
+}
+
+// canonicalName returns the name of a row whose key is in its canonical spelling.
+func canonicalName(t *paths.Table, key string) string { return t.Name + "|" + t.Canonical(key) }
+
 // assign sets a leaf; without a name it makes sure that the row is there.
 func (c *Config) assign(t *paths.Table, key, leaf, text string) {
-	r, ok := c.rows[t.Name+"|"+key]
+	name := canonicalName(t, key)
+	if other, there := c.spelled[name]; there {
+		name = other
+	}
+	r, ok := c.rows[name]
 	if !ok {
-		r = rows.Row{Table: t.Name, Key: key}
+		r = rows.Row{Table: t.Name, Key: strings.TrimPrefix(name, t.Name+"|")}
 	}
 	r.Fields = maps.Clone(r.Fields)
 	if r.Fields == nil {
@@ -128,7 +151,7 @@ func (c *Config) assign(t *paths.Table, key, leaf, text string) {
 	default:
 		r.Fields[t.Column(leaf)] = text
 	}
-	c.rows[r.Name()] = r
+	c.put(t, r)
 }
 
 // Changes returns the rows in which next differs from c, sorted by name.

@@ -111,6 +111,38 @@ func TestRequestsChangeRows(t *testing.T) {
 	}
 }
 
+// TestSpellingsOfAKeyAreOneRow: an operation changes the row that is there, whichever way the
+// address of its key is written in path and value. A new row has the canonical spelling.
+func TestSpellingsOfAKeyAreOneRow(t *testing.T) {
+	const there, gateways = "2001:Db8::/32", "/sonic-sluice/SLUICE_PPFC_GATEWAY"
+	before := config("SLUICE_PPFC_GATEWAY|"+there+" gateway=2001:db8::1", "SLUICE_PPFC_PEER|2001:DB8::/32", "SLUICE_PPFC_PEER|2001:Db8::/32")
+	changed := []string{"SLUICE_PPFC_GATEWAY|" + there + " gateway=2001:db8::2"}
+	for _, key := range []string{"2001:db8::/32", there, "2001:0db8:0::0/32", "2001:db8::1/32"} {
+		entry, leaf := gateways+"/SLUICE_PPFC_GATEWAY_LIST[prefix="+key+"]", `{"prefix":"`+key+`","gateway":"2001:db8::2"}`
+		canonical := `{"prefix":"2001:db8::/32","gateway":"2001:db8::2"}`
+		for name, tt := range map[string]struct {
+			r    *gpb.SetRequest
+			want []string
+		}{
+			"update of a leaf":         {&gpb.SetRequest{Update: []*gpb.Update{set(entry+"/gateway", `"2001:db8::2"`)}}, changed},
+			"update":                   {&gpb.SetRequest{Update: []*gpb.Update{set(entry, leaf)}}, changed},
+			"another one in the value": {&gpb.SetRequest{Update: []*gpb.Update{set(entry, canonical)}}, changed},
+			"replace":                  {&gpb.SetRequest{Replace: []*gpb.Update{set(entry, leaf)}}, changed},
+			"replace of the list":      {&gpb.SetRequest{Replace: []*gpb.Update{set(gateways, `{"SLUICE_PPFC_GATEWAY_LIST":[`+leaf+`]}`)}}, changed},
+			"union":                    {&gpb.SetRequest{UnionReplace: []*gpb.Update{set(entry, leaf), set(entry+"/gateway", `"2001:db8::2"`)}}, changed},
+			"sonic-db":                 {&gpb.SetRequest{Update: []*gpb.Update{set("sonic-db:/CONFIG_DB/localhost/SLUICE_PPFC_GATEWAY", `{"`+key+`":{"gateway":"2001:db8::2"}}`)}}, changed},
+			"delete":                   {&gpb.SetRequest{Delete: []*gpb.Path{path(entry)}}, []string{"SLUICE_PPFC_GATEWAY|" + there + " gone"}},
+			"delete of both":           {&gpb.SetRequest{Delete: []*gpb.Path{path(peers + "/SLUICE_PPFC_PEER_LIST[prefix=" + key + "]")}}, []string{"SLUICE_PPFC_PEER|2001:DB8::/32 gone", "SLUICE_PPFC_PEER|2001:Db8::/32 gone"}},
+			"a new one":                {&gpb.SetRequest{Update: []*gpb.Update{set("/sonic-sluice/SLUICE_RATE_ADVICE_HOST/SLUICE_RATE_ADVICE_HOST_LIST[prefix="+key+"]", `{}`)}}, []string{"SLUICE_RATE_ADVICE_HOST|2001:db8::/32"}},
+		} {
+			got, err := outcome(t, before, tt.r)
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("%s of %s: %v (-want +got):\n%s", name, key, err, diff)
+			}
+		}
+	}
+}
+
 // Requests that are refused, and what the error says.
 func TestBadRequestsAreRefused(t *testing.T) {
 	before := config("SLUICE_THRESHOLD|gold high_bytes=7 low_bytes=3", "SLUICE_PORT|Ethernet0 threshold=gold", "PORT|Ethernet0")

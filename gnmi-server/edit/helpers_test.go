@@ -25,9 +25,9 @@ const (
 
 // path parses a path; sonic-db:/… has that origin.
 func path(text string) *gpb.Path {
-	origin, rest, ok := strings.Cut(text, ":/")
-	if !ok {
-		origin, rest = "", strings.TrimPrefix(text, "/")
+	origin, rest := "", strings.TrimPrefix(text, "/")
+	if sonic, is := strings.CutPrefix(text, "sonic-db:/"); is {
+		origin, rest = "sonic-db", sonic
 	}
 	p, err := ygot.StringToStructuredPath("/" + rest)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"sluice/gnmi-server/paths"
+	"sluice/yang/rows"
 )
 
 // ErrEncoding means that a value has an unsupported encoding.
@@ -192,6 +193,7 @@ func (d *decoder) row(t *paths.Table, key string, value any) error {
 	if !t.Nameable(d.query.Style, key) {
 		return fmt.Errorf("no path can name a row with the key %q", key)
 	}
+	key = t.Canonical(key)
 	// A row without fields is created, too: SONiC has it as one with the field NULL.
 	if len(t.Keys) > 0 || d.query.Style == paths.SonicDB {
 		d.out = append(d.out, Assignment{Leaf{Table: t, Key: key}})
@@ -230,7 +232,7 @@ func (d *decoder) assign(t *paths.Table, key, leaf, text string) error {
 		if d.query.Style == paths.SonicDB {
 			return errors.New("is in the key, not a field")
 		}
-		if values, ok := t.Split(key); !ok || values[at] != text {
+		if values, ok := t.Split(key); !ok || values[at] != rows.Canonical(t.Entry(leaf).Type, text) {
 			return fmt.Errorf("%q contradicts the key, which is %q", text, key)
 		}
 		d.out = append(d.out, Assignment{Leaf{Table: t, Key: key}})

@@ -38,7 +38,7 @@ func Index(s Style, t *Table, key, leaf string) []string {
 	index := make([]string, 0, 3+len(t.Keys))
 	index = append(index, styleNames[s], t.Name)
 	values, _ := t.Split(key)
-	return append(append(index, values...), leaf)
+	return append(append(index, t.canonical(values)...), leaf)
 }
 
 // Indexes returns the same for all leaves that a query means. A shorter index matches all

@@ -50,7 +50,7 @@ type Query struct {
 // Part has the leaves of one table that a query names.
 type Part struct {
 	Table  *Table
-	Keys   []string // values of the key's leaves, or Any
+	Keys   []string // values of the key's leaves, as [Table.Canonical] has them, or Any
 	Leaves []string // sorted; nil: all
 }
 
@@ -94,6 +94,7 @@ func (p *Part) HasRow(key string) bool {
 	if !ok {
 		return false
 	}
+	p.Table.canonical(values)
 	for i, want := range p.Keys {
 		if want != Any && want != values[i] {
 			return false
@@ -111,7 +112,7 @@ func (p *Part) HasLeaf(leaf string) bool {
 	return ok
 }
 
-// Key returns the key of the only row that the part means; ok is false where it
+// Key returns the canonical key of the only row that the part means; ok is false where it
 // may mean several.
 func (p *Part) Key() (key string, ok bool) {
 	if len(p.Table.Keys) == 0 {

@@ -217,6 +217,7 @@ func (r *resolver) part(q *Query, t *Table, elems []*gpb.PathElem) (Part, error)
 			q.Missing = t.Keys[slices.Index(p.Keys, Any)]
 		}
 	}
+	p.Keys = t.canonical(p.Keys)
 	q.Every = q.Level == AtRow && len(t.Keys) > 0 && given == 0
 	return p, nil
 }

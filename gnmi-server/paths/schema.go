@@ -30,6 +30,9 @@ type Table struct {
 	// Atomic: whether the leaves of a row mean something together only
 	Atomic bool
 
+	// Spelled: whether a value of the key has several spellings, as IPv6 addresses have
+	Spelled bool
+
 	entries map[string]*yang.Entry
 }
 
@@ -64,6 +67,7 @@ func newTable(database string, module, e *yang.Entry) *Table {
 		t.Row, t.Keys, t.entries = row.Name, strings.Fields(row.Key), row.Dir
 	}
 	t.Leaves = slices.Sorted(maps.Keys(t.entries))
+	t.Spelled = slices.ContainsFunc(t.Keys, func(k string) bool { return rows.Spelled(t.entries[k].Type) })
 	for _, x := range e.Exts {
 		if _, word, _ := strings.Cut(x.Keyword, ":"); word == "telemetry-atomic" {
 			t.Atomic = true
@@ -114,6 +118,26 @@ func (t *Table) Split(key string) (values []string, ok bool) {
 	}
 	values = strings.SplitN(key, KeySeparator, len(t.Keys))
 	return values, len(values) == len(t.Keys)
+}
+
+// Canonical returns a key with each value in the one spelling by which keys are compared.
+func (t *Table) Canonical(key string) string {
+	if !t.Spelled {
+		return key
+	}
+	values, _ := t.Split(key)
+	return strings.Join(t.canonical(values), KeySeparator)
+}
+
+// canonical returns the values of a key in the one spelling by which they are compared. It
+// changes values.
+func (t *Table) canonical(values []string) []string {
+	if t.Spelled {
+		for i, v := range values {
+			values[i] = rows.Canonical(t.entries[t.Keys[i]].Type, v)
+		}
+	}
+	return values
 }
 
 // Nameable reports whether a path can name the row of a key: it is in UTF-8, and each of

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/host/files"
 )
 
 const (
@@ -36,18 +37,19 @@ type commit struct {
 func newCommit(s *Server) *commit { return &commit{server: s, wake: make(chan struct{}, 1)} }
 
 // load loads the commit that an earlier process has left.
-func (c *commit) load() error {
+func (c *commit) load() {
 	c.server.setting.Lock()
 	defer c.server.setting.Unlock()
 	if c.server.StateFile == "" {
-		return nil
+		return
 	}
-	var err error
-	c.record, err = loadRecord(c.server.StateFile)
+	files.RemoveLeftovers(c.server.StateFile)
+	c.record = loadRecord(c.server.StateFile, func(err error) {
+		c.server.Log.Warn("a commit that waits to be confirmed would not be taken back", "error", err)
+	})
 	if c.record != nil {
 		c.server.Log.Warn("a commit waits to be confirmed", "id", c.record.ID, "until", c.record.Deadline)
 	}
-	return err
 }
 
 // before applies the extension to a Set. It returns an error, or a function to call
@@ -165,7 +167,12 @@ func (c *commit) takeBack(ctx context.Context) error {
 			return fmt.Errorf("take back commit %q: %w", c.record.ID, err)
 		}
 		c.server.Log.Warn("commit taken back", "id", c.record.ID, "rows", len(changes))
-		return c.forget()
+		if err := c.forget(); err != nil { // the rows are restored, whatever the disk is like
+			c.server.Log.Warn("the record of the commit cannot be removed: sluice-gnmi takes the commit back once more when it starts again", "error", err)
+			c.record = nil
+			c.changed()
+		}
+		return nil
 	}
 }
 

@@ -3,9 +3,12 @@
 package server
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,9 +62,7 @@ func TestCommitDefault(t *testing.T) {
 		left(time.Second)
 
 		next := New(Config{StateFile: file}).commit // as after a restart
-		if err := next.load(); err != nil {
-			t.Fatal(err)
-		}
+		next.load()
 		if got := next.expire(t.Context()); got != time.Second {
 			t.Errorf("the next server: %v are left", got)
 		}
@@ -137,10 +138,7 @@ func TestRecordUndo(t *testing.T) {
 	if err := r.save(file); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := loadRecord(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := loadRecord(file, func(err error) { t.Fatal(err) })
 	was, changes := loaded.undo([]rows.Row{row("changed", "2"), row("made", "2"), row("back again", "1"), row("other", "2")})
 	if diff := cmp.Diff([]rows.Row{row("changed", "2"), row("made", "2")}, was); diff != "" {
 		t.Errorf("rows that must be as they are (-want +got):\n%s", diff)
@@ -153,12 +151,37 @@ func TestRecordUndo(t *testing.T) {
 	if diff := cmp.Diff(want, changes); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-	for name, text := range map[string]string{"half a file": `{"id":"a","rows":[`, "no JSON": "\x00"} {
+}
+
+// TestUnreadableRecordIsSetAside: a record that is damaged, empty or another program's keeps
+// nothing from being served.
+func TestUnreadableRecordIsSetAside(t *testing.T) {
+	for name, text := range map[string]string{"empty": "", "half a file": `{"id":"a","rows":[`, "no JSON": "\x00", "foreign": `{"name":"x"}`, "list": "[]"} {
+		file := filepath.Join(t.TempDir(), "commit.json")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := loadRecord(file); err == nil {
-			t.Errorf("%s is read", name)
+		if err := os.WriteFile(file+".12345", nil, 0o600); err != nil { // of a process that was killed
+			t.Fatal(err)
+		}
+		var said bytes.Buffer
+		s := New(Config{StateFile: file, Log: slog.New(slog.NewTextHandler(&said, nil))})
+		s.commit.load()
+		if s.commit.record != nil || !strings.Contains(said.String(), "set aside as "+file+".unreadable") {
+			t.Errorf("%s: %+v, log %q", name, s.commit.record, said.String())
+		}
+		if kept, err := os.ReadFile(file + ".unreadable"); err != nil || string(kept) != text {
+			t.Errorf("%s: set aside: %q, %v", name, kept, err)
+		}
+		if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) != 1 {
+			t.Errorf("%s: left %v, %v", name, left, err)
+		}
+		begin, err := s.commit.before(t.Context(), waiting("b", nil), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := begin(nil); err != nil {
+			t.Errorf("%s: the next commit: %v", name, err)
 		}
 	}
 }
@@ -171,7 +194,7 @@ func TestRecordIsAsSluiceConfigReadsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(file)
-	if want := `{"id":"a","deadline":"2026-01-02T03:04:05Z","rows":[{"table":"SLUICE_PORT","key":"Ethernet0","there":false}]}`; err != nil || string(got) != want {
+	if want := `{"id":"a","deadline":"2026-01-02T03:04:05Z","rows":[{"table":"SLUICE_PORT","key":"Ethernet0","there":false}]}`; err != nil || string(got) != want+"\n" {
 		t.Errorf("%v: %s, want %s", err, got, want)
 	}
 }

@@ -3,16 +3,15 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"time"
 
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/host/files"
 	"sluice/yang/rows"
 )
 
@@ -72,48 +71,28 @@ func (r *record) undo(all []rows.Row) (was []rows.Row, changes []sonicdb.Change)
 // save writes the record so that a crash leaves the whole new record or the whole old
 // one.
 func (r *record) save(path string) error {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := files.WriteState(path, r, nil); err != nil {
 		return fmt.Errorf("keep what the commit takes back: %w", err)
 	}
-	next, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("keep what the commit takes back: %w", err)
-	}
-	_, err = next.Write(text)
-	err = errors.Join(err, next.Sync(), next.Close())
-	if err == nil {
-		err = os.Rename(next.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("keep what the commit takes back: %w", err), os.Remove(next.Name()))
-	}
-	return syncFolder(path)
+	return nil
 }
 
-// loadRecord returns the record in a file, nil if the file is missing.
-func loadRecord(path string) (*record, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// loadRecord returns the record in a file; nil if the file is missing or unreadable: warn gets
+// the reason of the latter.
+func loadRecord(path string, warn func(error)) *record {
+	var r *record
+	files.ReadOptional(path, &r, warn)
+	if r != nil && r.ID == "" {
+		warn(files.SetAside(path, fmt.Errorf("%s: it has no commit", path)))
+		return nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read what a commit takes back: %w", err)
-	}
-	var r record
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("read what a commit takes back: %s: %w", path, err)
-	}
-	return &r, nil
+	return r
 }
 
 // removeRecord removes the file of the record, for good even after a power failure: it
 // syncs the folder. A missing file is a success.
 func removeRecord(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := files.RemoveState(path); err != nil {
 		return fmt.Errorf("end the commit: %w", err)
 	}
 	return syncFolder(path)

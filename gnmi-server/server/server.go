@@ -76,12 +76,10 @@ func New(c Config) *Server {
 
 // Run follows the databases, shows its counters there and takes back commits that are
 // still unconfirmed at their deadline, until ctx is done; then streams end. It is called
-// once. The error is that of a state file that cannot be read.
+// once.
 func (s *Server) Run(ctx context.Context) error {
 	defer close(s.stopping)
-	if err := s.commit.load(); err != nil {
-		return err
-	}
+	s.commit.load()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.live.Run(ctx, s.Databases) })
 	group.Go(func() error { return s.publish(ctx) })

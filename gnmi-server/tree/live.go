@@ -195,7 +195,7 @@ func (l *Live) Select(q *paths.Query) []*Cell {
 		p := &q.Parts[i]
 		of := l.rows[q.Style][p.Table]
 		var keys []string
-		if key, ok := p.Key(); ok {
+		if key, ok := p.Key(); ok && !p.Table.Spelled {
 			keys = []string{key}
 		} else {
 			keys = slices.Sorted(maps.Keys(of))

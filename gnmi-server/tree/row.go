@@ -37,7 +37,7 @@ func Expand(s paths.Style, t *paths.Table, key string, fields map[string]string)
 			l.Text = strings.ToValidUTF8(text, "\uFFFD")
 		case there && (!l.Valid() || text == "" && t.Entry(name).IsLeafList()):
 			there = false
-		case !there && t.Config && len(t.Entry(name).Default) > 0:
+		case !there && len(t.Entry(name).Default) > 0:
 			l.Text, there = strings.Join(t.Entry(name).Default, ","), true
 		}
 		if there {
@@ -50,5 +50,8 @@ func Expand(s paths.Style, t *paths.Table, key string, fields map[string]string)
 	return leaves
 }
 
-// always reports whether a table has its row by defaults, even if the database lacks it.
-func always(t *paths.Table) bool { return t.Config && len(t.Keys) == 0 }
+// always reports whether a table has its row by defaults, even if the database lacks it: each
+// table of one row of the configuration, and the state of the daemon.
+func always(t *paths.Table) bool {
+	return len(t.Keys) == 0 && (t.Config || slices.ContainsFunc(t.Leaves, func(leaf string) bool { return len(t.Entry(leaf).Default) > 0 }))
+}

@@ -133,7 +133,8 @@ func TestSnapshotSkipsInvalidRows(t *testing.T) {
 		"a row that is not there":             {"", "/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[name=tin]", nil},
 		"a container beside a row of no name": {"", "/sonic-sluice/SLUICE_FLOW_LABEL/global/rewrite", []string{"global rewrite zero-only"}},
 		"a container that is not there":       {"", "/sonic-sluice/SLUICE_IPFIX/global/admin_state", []string{"global admin_state disabled"}},
-		"a container of state":                {"", "/sonic-sluice-state/SLUICE_STATE/global", nil},
+		"a container of state":                {"", "/sonic-sluice-state/SLUICE_STATE/global", []string{"global state not-running"}},
+		"counters":                            {"", "/sonic-sluice-state/SLUICE_STATS/global", nil},
 		"the database has no defaults":        {"sonic-db", "/CONFIG_DB/localhost/SLUICE_FLOW_LABEL", nil},
 		"a row without fields":                {"sonic-db", "/CONFIG_DB/localhost/SLUICE_PPFC_PEER", []string{"10.0.0.0/8 NULL NULL"}},
 	} {

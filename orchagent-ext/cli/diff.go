@@ -44,11 +44,11 @@ A line with - has what is not in CONFIG_DB any more, one with + what is there in
 			return errors.New("--last and FILE do not go together")
 		}
 		return s.open(cmd, func(w *settings.Writer) error {
-			before, named, err := s.point(cmd, w, last, args)
+			now, err := settings.Read(cmd.Context(), w.Store)
 			if err != nil {
 				return err
 			}
-			now, err := settings.Read(cmd.Context(), w.Store)
+			before, named, err := s.point(cmd, w, last, args, now)
 			if err != nil {
 				return err
 			}
@@ -68,14 +68,14 @@ A line with - has what is not in CONFIG_DB any more, one with + what is there in
 	return cmd
 }
 
-// point returns the configuration that CONFIG_DB is compared with, and its name.
-func (s *settingsCommand) point(cmd *cobra.Command, w *settings.Writer, last int, args []string) (settings.Config, string, error) {
+// point returns the configuration that CONFIG_DB, which is now so, is compared with, and its name.
+func (s *settingsCommand) point(cmd *cobra.Command, w *settings.Writer, last int, args []string, now settings.Config) (settings.Config, string, error) {
 	if len(args) > 0 {
 		f, err := s.readConfig(cmd, args[0])
 		if err != nil {
 			return nil, "", err
 		}
-		return settings.NewConfig(f.Rows), args[0], nil
+		return settings.NewConfig(f.In(now)), args[0], nil
 	}
 	j, err := w.Known()
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gopacket/gopacket"
@@ -163,7 +164,7 @@ func setTime(t *testing.T, b []byte, r gopacket.TimestampResolution, ticks uint6
 
 // TestInterruptEndsWaiting: a command that waits for more of a pipe ends when the
 // user says so, and shows what it read. What the pipe's other end still writes
-// because of the same Ctrl-C is read.
+// because of the same Ctrl-C is read. The second of grace is of virtual time.
 func TestInterruptEndsWaiting(t *testing.T) {
 	whole, err := os.ReadFile(captures + "cnp-uc-icrc-vectors-ipv4.pcap")
 	if err != nil {
@@ -179,33 +180,31 @@ func TestInterruptEndsWaiting(t *testing.T) {
 		{"ends, too", true, 2, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			read, write := io.Pipe()
-			ctx, interrupt := context.WithCancel(t.Context())
-			defer interrupt()
-			var out, errs bytes.Buffer
-			code := make(chan int)
-			go func() { code <- run(ctx, []string{"decode", "--json", "-"}, read, &out, &errs) }()
-			if _, err := write.Write(whole[:120]); err != nil { // the first packet, and some of the second
-				t.Fatal(err)
-			}
-			interrupt()
-			if tt.ends {
-				if _, err := write.Write(whole[120:]); err != nil {
+			synctest.Test(t, func(t *testing.T) {
+				read, write := io.Pipe()
+				ctx, interrupt := context.WithCancel(t.Context())
+				defer interrupt()
+				var out, errs bytes.Buffer
+				code := make(chan int, 1)
+				go func() { code <- run(ctx, []string{"decode", "--json", "-"}, read, &out, &errs) }()
+				if _, err := write.Write(whole[:120]); err != nil { // the first packet, and some of the second
 					t.Fatal(err)
 				}
-				_ = write.Close()
-			}
-			select {
-			case got := <-code:
-				if got != tt.code || strings.Count(out.String(), "\n") != tt.packets {
+				interrupt()
+				if tt.ends {
+					if _, err := write.Write(whole[120:]); err != nil {
+						t.Fatal(err)
+					}
+					_ = write.Close()
+				}
+				if got := <-code; got != tt.code || strings.Count(out.String(), "\n") != tt.packets {
 					t.Errorf("exit code %d, want %d; %d packets, want %d: %s", got, tt.code, strings.Count(out.String(), "\n"), tt.packets, &errs)
 				}
 				if !strings.Contains(errs.String(), " RoCEv2, ") {
 					t.Errorf("%s", &errs)
 				}
-			case <-time.After(time.Minute):
-				t.Error("it goes on")
-			}
+				_ = write.Close() // for the Read that was left behind
+			})
 		})
 	}
 }

@@ -67,8 +67,8 @@ func (r Row) Twice(other string) *Error {
 }
 
 // CanonicalKey returns the key of a row that [Decode] accepts in the form by which keys
-// are compared: in prefixes, addresses are in their shortest form and bits after the
-// prefix are 0. It is for comparison; rows keep their names.
+// are compared, each value as [Canonical] returns it. It is for comparison; rows keep their
+// names.
 func (r Row) CanonicalKey() string {
 	t, ok := byName()[r.Table]
 	if !ok || t.only != "" {
@@ -76,20 +76,26 @@ func (r Row) CanonicalKey() string {
 	}
 	parts := strings.SplitN(r.Key, keySeparator, len(t.keys))
 	for i := range parts {
-		parts[i] = canonical(t.entry.Dir[t.keys[i]].Type, parts[i])
+		parts[i] = Canonical(t.entry.Dir[t.keys[i]].Type, parts[i])
 	}
 	return strings.Join(parts, keySeparator)
 }
 
-// canonical returns a prefix with its shortest address and host bits 0; other values as
-// they are.
-func canonical(t *yang.YangType, value string) string {
-	if t.Name != "ip-prefix" {
+// Spelled reports whether values of a type have several spellings.
+func Spelled(t *yang.YangType) bool { return t.Name == "ip-prefix" || t.Name == "ip-address-no-zone" }
+
+// Canonical returns the canonical form of a value (RFC 6991 section 4): addresses in their
+// shortest spelling (RFC 5952), and prefixes with bits of 0 after their length. Values of other
+// types, and those that their type refuses, are as they are.
+func Canonical(t *yang.YangType, value string) string {
+	if !Spelled(t) {
 		return value
 	}
-	p, err := netip.ParsePrefix(value)
-	if err != nil {
-		return value
+	if p, err := netip.ParsePrefix(value); err == nil && t.Name == "ip-prefix" {
+		return p.Masked().String()
 	}
-	return p.Masked().String()
+	if a, err := netip.ParseAddr(value); err == nil && t.Name == "ip-address-no-zone" {
+		return a.String()
+	}
+	return value
 }

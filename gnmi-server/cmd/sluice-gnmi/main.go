@@ -20,6 +20,7 @@ import (
 	"sluice/gnmi-server/auth"
 	"sluice/gnmi-server/paths"
 	"sluice/gnmi-server/server"
+	"sluice/gnmi-server/sessions"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/host/flags"
 	"sluice/orchagent-ext/host/logging"
@@ -183,6 +184,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		}
 	}
 	s := server.New(c)
+	sessions.AcceptGzip()
 	listeners, err := open(o, s, log)
 	if err != nil {
 		return err

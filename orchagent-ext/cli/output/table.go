@@ -40,6 +40,9 @@ const (
 	// lookahead is how many rows are held back to find the widths of columns. A wider cell
 	// after them shifts its own row only.
 	lookahead = 500
+	// widest is how wide a cell makes its column at most, in characters: a wider one shifts its
+	// own row only.
+	widest = 256
 	// Gap is the number of blanks between columns.
 	Gap = 2
 	// ruledRoom is how much wider than its title a ruled column is, at least.
@@ -79,7 +82,9 @@ func (t *Table) Row(cells ...string) {
 		t.widths = append(t.widths, make([]int, len(cells)-len(t.widths))...)
 	}
 	for i, c := range cells {
-		t.widths[i] = max(t.widths[i], utf8.RuneCountInString(c))
+		if width := utf8.RuneCountInString(c); width <= widest {
+			t.widths[i] = max(t.widths[i], width)
+		}
 	}
 	t.first = append(t.first, cells)
 	if len(t.first) >= lookahead {

@@ -35,10 +35,7 @@ func (t *Table) Set(key string, values map[string]string) Change {
 		if err := t.visible(key); err != nil {
 			return err
 		}
-		r, there := c[rows.Row{Table: t.Name, Key: key}.Name()]
-		if !there {
-			r = rows.Row{Table: t.Name, Key: key}
-		}
+		r, there := c.find(rows.Row{Table: t.Name, Key: key})
 		r.Fields = maps.Clone(r.Fields)
 		if r.Fields == nil {
 			r.Fields = make(map[string]string)
@@ -62,6 +59,22 @@ func (t *Table) Set(key string, values map[string]string) Change {
 	}
 }
 
+// find returns the row that has the key of r, in any of its spellings: the first of several. If
+// there is none it returns r.
+func (c Config) find(r rows.Row) (row rows.Row, there bool) {
+	if row, there = c[r.Name()]; there {
+		return row, true
+	}
+	canonical := r.CanonicalKey()
+	row = r
+	for _, other := range c {
+		if other.Table == r.Table && other.CanonicalKey() == canonical && (!there || other.Key < row.Key) {
+			row, there = other, true
+		}
+	}
+	return row, there
+}
+
 // visible rejects characters that a terminal hides: a row that has them is hard to see,
 // and to remove.
 func visible(value string) error {
@@ -83,7 +96,7 @@ func (t *Table) visible(key string) error {
 // default. The only row of a table is removed with its last field.
 func (t *Table) Del(key, option string) Change {
 	return func(c Config) error {
-		r, there := c[rows.Row{Table: t.Name, Key: key}.Name()]
+		r, there := c.find(rows.Row{Table: t.Name, Key: key})
 		// one that is there may be removed
 		if err := t.visible(key); err != nil && !there {
 			return err

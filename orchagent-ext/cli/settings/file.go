@@ -144,6 +144,32 @@ func field(name string, value any) (column, text string, err error) {
 	return "", "", fmt.Errorf("must be a text or a list of texts")
 }
 
+// In returns the rows of a file with keys in the spelling that a configuration has. Rows of the file
+// that mean the same are left as they are: they contradict each other.
+func (f *File) In(c Config) []rows.Row {
+	names, own := c.names(), NewConfig(f.Rows).names()
+	all := slices.Clone(f.Rows)
+	for i, r := range all {
+		canonical := canonicalName(r)
+		if same := names[canonical]; len(same) > 0 && len(own[canonical]) == 1 && !slices.Contains(same, r.Name()) {
+			all[i].Key = c[slices.Min(same)].Key
+		}
+	}
+	return all
+}
+
+// names returns the names of the rows by their canonical names.
+func (c Config) names() map[string][]string {
+	names := make(map[string][]string, len(c))
+	for name, r := range c {
+		names[canonicalName(r)] = append(names[canonicalName(r)], name)
+	}
+	return names
+}
+
+// canonicalName returns the name of a row whose key is in its canonical spelling.
+func canonicalName(r rows.Row) string { return rows.Row{Table: r.Table, Key: r.CanonicalKey()}.Name() }
+
 // Load returns the change that writes the rows of a file, each as a whole, and removes those that are
 // null in it; other rows stay.
 func (f *File) Load() Change {
@@ -152,10 +178,15 @@ func (f *File) Load() Change {
 			if _, known := rows.Describe(r.Table); !known && !isDevice(r) {
 				return &rows.Error{Table: r.Table, Key: r.Key, Reason: rows.NoTable(database, r.Table)}
 			}
+		}
+		names := c.names()
+		for _, r := range f.In(c) {
 			c[r.Name()] = r
 		}
 		for _, r := range f.Gone {
-			delete(c, r.Name())
+			for _, name := range names[canonicalName(r)] {
+				delete(c, name)
+			}
 		}
 		return nil
 	}

@@ -7,16 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
-
-	"github.com/openconfig/ygot/ygot"
 
 	"sluice/orchagent-ext/daemon/memory"
 	"sluice/orchagent-ext/daemon/settings"
 	"sluice/orchagent-ext/db/config"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
-	"sluice/yang/rows"
 )
 
 // SONiC sets this key of CONFIG_DB to 1 when it has loaded the database, and to 0
@@ -55,6 +53,7 @@ type State struct {
 	lostAt     time.Time // when ports were lost last; zero: they are there, and rows as well
 	inForce    *memory.InForce
 	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
+	shown      *config.Snapshot     // whose rejections Rejections returned last; nil: none
 
 	log *slog.Logger
 	now func() time.Time
@@ -89,6 +88,28 @@ func (s *State) Settings() *settings.Settings {
 // Phase returns the phase that CONFIG_DB is in.
 func (s *State) Phase() Phase { return s.phase }
 
+// loggedRows is how many rows that are not in force are logged of one batch.
+const loggedRows = 100
+
+// Kill puts the kill switch of a batch in force, with the rows in force before: it waits neither
+// for the other changes to be judged nor for files. It reports whether there is something to do.
+// [State.Apply] takes the batch after it.
+func (s *State) Kill(b sonicdb.Batch) bool {
+	if s.snapshot == nil || disabled(s.snapshot) || !slices.ContainsFunc(b.Changes, kills) {
+		return false
+	}
+	now, global := *s.snapshot, *s.snapshot.Global
+	global.AdminState = config.Disabled
+	now.Global = &global
+	s.snapshot = &now
+	return true
+}
+
+// kills reports whether a change sets the kill switch. It counts whatever else is in the row.
+func kills(c sonicdb.Change) bool {
+	return c.Row.Table == "SLUICE" && c.Row.Key == "global" && c.Row.Fields["admin_state"] == "disabled"
+}
+
 // Apply applies changes of CONFIG_DB, and returns when to act on them. Where all ports are lost
 // SONiC is about to load CONFIG_DB again: until it has, the last complete snapshot stays in
 // force, or nothing is done where there was none.
@@ -120,8 +141,13 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 	}
 	s.snapshot = snapshot
 	for i := range rejected {
-		s.log.Warn("row rejected", "error", &rejected[i])
+		if i < loggedRows {
+			s.log.Warn("row rejected", "error", &rejected[i])
+		}
 		s.rejectedAt[rejected[i].Table+"|"+rejected[i].Key] = s.now()
+	}
+	if more := len(rejected) - loggedRows; more > 0 {
+		s.log.Warn("more rows are not in force: SLUICE_CONFIG_ERROR of STATE_DB has them", "rows", more)
 	}
 	s.phase = s.phase.After(PortsBack)
 	delay := s.phase.delay(s.rows.Complete(), func() bool { return s.initialized(ctx, loaded) })
@@ -137,10 +163,7 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 // remember reads which rows an earlier process held in force: from the state file,
 // and those of which CONFIG_DB had other versions from STATE_DB.
 func (s *State) remember(ctx context.Context) Event {
-	known, err := s.inForce.Read()
-	if err != nil {
-		s.log.Warn("rows that were in force before cannot be read", "error", err)
-	}
+	known := s.inForce.Read(func(err error) { s.log.Warn("rows that were in force before cannot be read", "error", err) })
 	s.rows.Remember(known)
 	errs, err := s.stateDB.Read(ctx, telemetry.TableConfigError)
 	if err != nil {
@@ -214,18 +237,4 @@ func (s *State) Confirm() {
 		s.inForce.Keep(s.rows.Known())
 	}
 	s.inForce.Wait()
-}
-
-// Rejections returns the rows of SLUICE_CONFIG_ERROR.
-func (s *State) Rejections() []ygot.GoStruct {
-	var all []ygot.GoStruct
-	for i := range s.snapshot.Rejections {
-		r := &s.snapshot.Rejections[i]
-		var good *rows.Row
-		if row, ok := s.snapshot.LastGood[r.Table+"|"+r.Key]; ok {
-			good = &row
-		}
-		all = append(all, telemetry.ConfigError(r, s.rejectedAt[r.Table+"|"+r.Key], good))
-	}
-	return all
 }

@@ -96,7 +96,12 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 		case request := <-o.placement.Requests():
 			act = func() { o.placement.Serve(request) }
 		case b := <-batches:
-			act = func() { again.Reset(o.desired.Apply(writing, b)) }
+			act = func() {
+				if o.desired.Kill(b) {
+					o.kill(ctx, writing, g)
+				}
+				again.Reset(o.desired.Apply(writing, b))
+			}
 		case <-again.C:
 			act = func() { again.Reset(o.act(ctx, writing, g)) }
 		case f := <-news:
@@ -134,6 +139,16 @@ func (o *orch) act(ctx, writing context.Context, g task.Group) time.Duration {
 	o.reconcileSharing(g)
 	o.publish(writing)
 	return min(o.failed.backoff(), due)
+}
+
+// kill ends holds, and takes Sluice's objects off the switch, before all else that a change
+// causes.
+func (o *orch) kill(ctx, writing context.Context, g task.Group) {
+	if o.sw == nil {
+		return
+	}
+	o.reconcileControl(g)
+	o.recordFailure(o.reconcile(ctx, writing, g))
 }
 
 // poll reads counters, and publishes. It reports whether the switch is to be brought to the

@@ -39,9 +39,8 @@ func (o *orch) publish(ctx context.Context) {
 		s.Row.LastError, s.Row.LastErrorTime = telemetry.Text(task.FirstLine(o.failed.err)), telemetry.Stamp(o.failed.at)
 	}
 	if o.settings() != nil {
-		rejections := o.desired.Rejections()
-		s.Row.ConfigErrors = telemetry.Small(len(rejections))
-		o.out.replaceState(telemetry.TableConfigError, rejections)
+		s.Row.ConfigErrors = telemetry.Small(o.desired.Rejected())
+		o.out.change(telemetry.TableConfigError, o.desired.Rejections())
 	}
 	if o.sw != nil {
 		o.describe(&s)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openconfig/ygot/ygot"
 
+	"sluice/orchagent-ext/daemon/desired"
 	"sluice/orchagent-ext/daemon/status"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/sonicdb"
@@ -58,6 +59,20 @@ func (p *published) report(ctx context.Context, r *status.Report) {
 func (p *published) setState(row ygot.GoStruct) {
 	for _, r := range p.encoder.Encode(row) {
 		p.state.Set(r)
+	}
+}
+
+// change brings a table of STATE_DB up to date.
+func (p *published) change(table string, c desired.Changes) {
+	if c.Whole {
+		p.replaceState(table, c.Set)
+		return
+	}
+	for _, row := range c.Set {
+		p.setState(row)
+	}
+	for _, key := range c.Gone {
+		p.state.Delete(table, key)
 	}
 }
 

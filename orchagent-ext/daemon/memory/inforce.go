@@ -56,16 +56,16 @@ func NewInForce(file, database string) *InForce {
 }
 
 // Read returns the rows that an earlier process kept; nil where they are of another
-// database.
-func (k *InForce) Read() ([]rows.Row, error) {
+// database, or unreadable: warn gets the reason.
+func (k *InForce) Read(warn func(error)) []rows.Row {
 	if k.file == "" {
-		return nil, nil
+		return nil
 	}
 	var was stateFile
-	if err := files.ReadState(k.file, &was); err != nil || was.Database != k.database {
-		return nil, err
+	if files.ReadOptional(k.file, &was, warn); was.Database != k.database {
+		return nil
 	}
-	return was.Rows, nil
+	return was.Rows
 }
 
 // Keep has rows written. One goroutine calls it, and Wait. It returns at once; rows that

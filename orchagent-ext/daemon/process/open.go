@@ -21,6 +21,7 @@ import (
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/host/machine"
+	"sluice/orchagent-ext/host/portlock"
 	"sluice/orchagent-ext/switch/audit"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/gate"
@@ -48,7 +49,8 @@ type opener struct {
 	databases *sonicdb.Databases
 	log       *slog.Logger
 	guard     *trust.Guard
-	gate      *gate.Gate // of all libraries, of which one is open at a time
+	gate      *gate.Gate      // of all libraries, of which one is open at a time
+	locks     *portlock.Locks // of the ports of the software switch
 }
 
 // open opens the switch by a driver. It is an error without ports: SONiC has yet to load
@@ -72,6 +74,9 @@ func (o *opener) open(want loop.Opening) (*loop.Switch, error) {
 		if ports, opened = present(ports); len(ports) == 0 {
 			return nil, errors.New("no port of PORT is a netdev in this network namespace: the switch opens once one is")
 		}
+		if err := o.locks.Take(names(ports)); err != nil {
+			return nil, err
+		}
 	}
 	lib, err := o.options.openLibrary(libraryUse{ports: ports, cpu: want.CPU, cold: want.Cold, noExtension: o.guard.NoExtension(), avoid: o.guard.Avoid(), watcher: o.guard})
 	if err != nil {
@@ -84,7 +89,13 @@ func (o *opener) open(want loop.Opening) (*loop.Switch, error) {
 	var below audit.System // that of other libraries is not known
 	if soft {
 		below = lib
-		hardware.reload = func(ports []engine.Port) error { return lib.ReloadPorts(profilePorts, portList(ports)) }
+		hardware.locks = o.locks
+		hardware.reload = func(ports []engine.Port) error {
+			if err := o.locks.Take(names(ports)); err != nil {
+				return err
+			}
+			return lib.ReloadPorts(profilePorts, portList(ports))
+		}
 	}
 	return &loop.Switch{
 		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Turns: o.gate, System: below,
@@ -149,6 +160,15 @@ func portList(ports []engine.Port) string {
 	return strings.Join(words, " ")
 }
 
+// names returns the names of ports.
+func names(ports []engine.Port) []string {
+	all := make([]string, len(ports))
+	for i, p := range ports {
+		all[i] = p.Name
+	}
+	return all
+}
+
 // present are the ports that are netdevs of this network namespace; which has the reason that
 // these are.
 func present(ports []engine.Port) (there []engine.Port, which string) {
@@ -179,6 +199,7 @@ type switched struct {
 	// gives the software switch, whose ports are netdevs, others; nil: it is another
 	reload func([]engine.Port) error
 	opened string // the ports that it has
+	locks  *portlock.Locks
 	ports  []engine.Port
 
 	warm bool // the next process is to go on where this one ends

@@ -20,6 +20,7 @@ import (
 	"sluice/orchagent-ext/db/telemetry/metrics"
 	"sluice/orchagent-ext/host/files"
 	"sluice/orchagent-ext/host/logging"
+	"sluice/orchagent-ext/host/portlock"
 	"sluice/orchagent-ext/host/sandbox"
 	"sluice/orchagent-ext/switch/gate"
 )
@@ -148,6 +149,13 @@ func Run(ctx context.Context, o *Options, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer release()
+	if file := o.memory(); file != "" {
+		files.RemoveLeftovers(file)
+	}
+	db, err := databases.Database("CONFIG_DB")
+	if err != nil {
+		return err
+	}
 	guard, err := guardLibrary(o, databases, log)
 	if err != nil {
 		return err
@@ -155,7 +163,7 @@ func Run(ctx context.Context, o *Options, stdout, stderr io.Writer) error {
 	go guard.EnforceEnd(ctx)
 	c := loop.Config{
 		Databases: databases, Version: o.Version, Log: log, Now: time.Now, StateFile: o.rowsFile(),
-		Open:          (&opener{ctx, o, databases, log, guard, new(gate.Gate)}).open,
+		Open:          (&opener{ctx, o, databases, log, guard, new(gate.Gate), portlock.New(db.Address, log)}).open,
 		Files:         files.Reader{Folders: slices.Concat(files.Default, o.Folders), Reserved: o.Reserved},
 		EtcdPlaintext: o.Plaintext, Realtime: new(realtime).Set,
 	}

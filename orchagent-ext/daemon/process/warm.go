@@ -61,5 +61,9 @@ func (s *switched) Close() error {
 			s.log.Warn("the SAI library cannot prepare a warm restart: the next start is cold", "error", err)
 		}
 	}
-	return s.Driver.Close()
+	err := s.Driver.Close()
+	if s.locks != nil {
+		s.locks.Release()
+	}
+	return err
 }

@@ -94,9 +94,8 @@ func (st *State) snapshot() *Snapshot {
 
 		LastGood: make(map[string]rows.Row),
 	}
-	for _, key := range slices.Sorted(maps.Keys(st.rejected)) {
-		r := st.rejected[key]
-		s.Rejections = append(s.Rejections, r)
+	s.Rejections = merged(st.bad.list, slices.SortedFunc(maps.Values(st.rejected), ByName), ByName)
+	for key, r := range st.rejected {
 		if v := st.inForce[name{r.Table, r.Key}]; v != nil {
 			s.LastGood[key] = v.row
 		}

@@ -16,12 +16,11 @@ import (
 
 // State has the rows of CONFIG_DB and the versions in force. It is for one goroutine.
 type State struct {
-	own map[name]entry // rows of our tables
-	// unknown: rows of tables that begin like ours
-	unknown  map[name]bool
+	own      map[name]entry                 // rows of our tables that may be in force in a version
+	bad      bad                            // the others, and rows of tables that begin like ours
 	sonic    map[string]map[string]rows.Row // rows of SONiC's, by table and key
 	inForce  map[name]*version
-	rejected map[string]Rejection // by TABLE|key
+	rejected map[string]Rejection // of own, by TABLE|key
 
 	// remembered: good ones of an earlier process, see Remember
 	remembered map[name]*version
@@ -54,7 +53,7 @@ type version struct {
 func New() *State {
 	return &State{
 		own:      make(map[name]entry),
-		unknown:  make(map[name]bool),
+		bad:      bad{rows: make(map[name]Rejection), touched: make(map[name]*Rejection)},
 		sonic:    make(map[string]map[string]rows.Row),
 		inForce:  make(map[name]*version),
 		rejected: make(map[string]Rejection),
@@ -133,18 +132,31 @@ func (st *State) Apply(changes []sonicdb.Change) (*Snapshot, []Rejection) {
 		case !strings.HasPrefix(c.Row.Table, prefixOurs):
 			st.takeSonic(c)
 		case c.Deleted:
-			delete(st.unknown, n)
+			st.bad.delete(n)
 		default:
-			st.unknown[n] = true
+			st.bad.put(n, unknownTable(n))
 		}
 	}
-	before := st.rejected
+	before, touched := st.rejected, st.bad.settle()
 	st.judge()
-	s := st.snapshot()
-	fresh := slices.DeleteFunc(slices.Clone(s.Rejections), func(r Rejection) bool {
-		return before[name{r.Table, r.Key}.String()] == r
-	})
-	return s, fresh
+	return st.snapshot(), st.fresh(before, touched)
+}
+
+// fresh returns the rejections that differ from those before: of rows that may be in force, and of bad
+// ones that changes touched.
+func (st *State) fresh(before map[string]Rejection, touched map[name]*Rejection) (fresh []Rejection) {
+	for n, was := range touched {
+		if r, there := st.bad.rows[n]; there && (was == nil || *was != r) && before[n.String()] != r {
+			fresh = append(fresh, r)
+		}
+	}
+	for key, r := range st.rejected {
+		if was := touched[name{r.Table, r.Key}]; before[key] != r && (was == nil || *was != r) {
+			fresh = append(fresh, r)
+		}
+	}
+	slices.SortFunc(fresh, ByName)
+	return fresh
 }
 
 // losesPorts reports whether the changes remove all rows of PORT.
@@ -170,6 +182,7 @@ func (st *State) take(c sonicdb.Change) {
 	n := name{c.Row.Table, c.Row.Key}
 	if c.Deleted {
 		delete(st.own, n)
+		st.bad.delete(n)
 		delete(st.remembered, n)
 		return
 	}
@@ -177,7 +190,14 @@ func (st *State) take(c sonicdb.Change) {
 	if good == nil {
 		good = st.remembered[n]
 	}
-	st.own[n] = entry{newVersion(c.Row), switchedOff(c.Row, good), name{c.Row.Table, c.Row.CanonicalKey()}}
+	e := entry{newVersion(c.Row), switchedOff(c.Row, good), name{c.Row.Table, c.Row.CanonicalKey()}}
+	if e.current.err != nil && e.good == nil {
+		delete(st.own, n)
+		st.bad.put(n, *e.current.err)
+		return
+	}
+	st.bad.delete(n)
+	st.own[n] = e
 }
 
 // takeSonic records a change of a row of SONiC's tables, as it is.
@@ -225,9 +245,6 @@ func (st *State) judge() {
 			st.inForce, st.rejected = inForce, rejected
 		}
 		there = func(n name) bool { _, ok := inForce[n]; return ok }
-	}
-	for n := range st.unknown {
-		st.rejected[n.String()] = unknownTable(n)
 	}
 	for n, v := range st.inForce {
 		e := st.own[n]
@@ -311,7 +328,9 @@ func (st *State) fits(v *version, there func(name) bool) *rows.Error {
 		}
 		err := v.row.Missing(f)
 		for _, table := range f.Tables {
-			if _, ok := st.own[name{table, f.Key}]; ok {
+			n := name{table, f.Key}
+			_, ok := st.own[n]
+			if _, bad := st.bad.rows[n]; ok || bad {
 				err.Reason = fmt.Sprintf("%s|%s is rejected itself", table, text.Cut(f.Key, rows.LongestQuote))
 			}
 		}

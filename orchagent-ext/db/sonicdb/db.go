@@ -70,7 +70,7 @@ func Open(d *Databases, name string, log *slog.Logger) (*DB, error) {
 	}
 	redis.SetLogger(quiet{})
 	client := redis.NewClient(&redis.Options{
-		Network: at.Network, Addr: at.Address, DB: at.ID,
+		Network: at.Network, Addr: at.Address, DB: at.ID, Dialer: dial,
 		// SONiC's Redis may be older than RESP3. Retries are this package's: each begins
 		// with reading everything.
 		Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1,

@@ -43,10 +43,6 @@ func (a *absence) due(now time.Time) bool {
 	return a.missed && now.Sub(a.forgotten) >= time.Second
 }
 
-// inFlight is how long the end of a DTLS session waits for datagrams that the collector
-// has not read: about what a process waits for a CPU on a machine with much else to do.
-const inFlight = time.Second
-
 // errRenew ends a DTLS session that will be set up again.
 var errRenew = errors.New("session is renewed")
 
@@ -91,7 +87,7 @@ func (l *link) loop(ctx context.Context) error {
 		}
 		if now := time.Now(); l.due(now) {
 			if l.to.Transport == DTLS && !now.Before(l.refresh) {
-				return cmp.Or(l.ended(inFlight), errRenew) // records wait in the queue
+				return cmp.Or(l.options(false), errRenew) // the last message, see end; records wait in the queue
 			}
 			again := !l.to.Transport.stream() // what may not have arrived
 			if again {
@@ -251,8 +247,7 @@ func (l *link) unreachable() {
 
 // end ends the session: withdrawals over transports that deliver (RFC 7011
 // section 8.1 forbids them over UDP), and a last check of the connection: closed
-// by the other side, or an ICMP port unreachable. Over DTLS it waits for records
-// in flight, too.
+// by the other side, or an ICMP port unreachable.
 func (l *link) end() error {
 	if l.to.Transport == UDP {
 		if err := l.conn.SetReadDeadline(time.Now().Add(l.config.Linger)); err != nil {
@@ -264,22 +259,27 @@ func (l *link) end() error {
 		return nil
 	}
 	if l.to.Transport == DTLS {
-		return l.ended(inFlight)
+		// Libraries hand out either the last datagram or the close where a collector finds both,
+		// however late it reads (pion/dtls does): no record is in that datagram.
+		if err := l.options(false); err != nil {
+			return err
+		}
+		return l.ended()
 	}
 	if l.s.single {
-		return l.ended(l.config.Linger) // withdrawals of all are two sets, one of them of options
+		return l.ended() // withdrawals of all are two sets, one of them of options
 	}
 	l.s.withdraw()
 	if err := l.send(); err != nil {
 		return err
 	}
-	return l.ended(l.config.Linger)
+	return l.ended()
 }
 
-// ended waits for some time, and returns why the other side closed the connection within
-// it. DTLS needs it: records that the collector has not read when the close comes are lost.
-func (l *link) ended(within time.Duration) error {
-	l.timer.Reset(within)
+// ended waits as long as a message lingers, and returns why the other side closed the
+// connection within it.
+func (l *link) ended() error {
+	l.timer.Reset(l.config.Linger)
 	select {
 	case err := <-l.gone:
 		return err

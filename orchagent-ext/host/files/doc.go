@@ -11,5 +11,6 @@
 // command line, which the caller's own user names, are read elsewhere.
 //
 // [ReadState] and [WriteState] keep state across restarts and reboots, in small JSON files
-// that only their owner reads.
+// that only their owner reads. State that a process can do without is read by
+// [ReadOptional], which sets damaged files aside.
 package files

@@ -63,8 +63,27 @@ func readState(path string, into any) error {
 
 // WriteState replaces the file, with mode 0600, and makes its folder: after a crash or a
 // power failure it is the one before or the new one. It calls written, unless that is
-// nil, when the new one outlives the process, which is before it is on the disk.
+// nil, when the new one outlives the process, which is before it is on the disk. Errors name
+// path, whatever the file is called meanwhile.
 func WriteState(path string, v any, written func()) error {
+	return named(path, writeState(path, v, written))
+}
+
+// named is an error with the name of the file that was to be written.
+func named(path string, err error) error {
+	var of *os.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &link):
+		return &os.PathError{Op: link.Op, Path: path, Err: link.Err}
+	case errors.As(err, &of):
+		return &os.PathError{Op: of.Op, Path: path, Err: of.Err}
+	}
+	return err
+}
+
+// writeState is WriteState with errors of the file that is renamed to path.
+func writeState(path string, v any, written func()) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err

@@ -190,6 +190,9 @@ func (e *Engine) step() error {
 // creations and changes, then the entries of flows, and at last the removals of objects that
 // were in use until then.
 func (e *Engine) carryOut(p Plan) error {
+	if !e.wants {
+		p.First = e.last.unbind(p.First)
+	}
 	if !e.entries.pins || containsKey(p.First, KeyTable) || containsKey(p.Last, KeyTable) || e.sw.objects[KeyTable] == nil {
 		if err := e.entries.leaveTable(); err != nil {
 			return err

@@ -237,6 +237,29 @@ func TestTheNextProcessTakesOver(t *testing.T) {
 	inStep(t, e, f, l)
 }
 
+// TestKillSwitchTakesTablesOffPortsFirst: packets are unchanged from then on, however many
+// entries of flows go after.
+func TestKillSwitchTakesTablesOffPortsFirst(t *testing.T) {
+	f, l := newFakeSwitch(), &fakeLedger{}
+	f.can[Compute] = Ability{Reason: "hidden"}
+	e := newTestEngine(t, f, l)
+	reconcile(t, e, policy("Ethernet0", "Ethernet4"))
+	if refused, err := e.AddFlows(flows(10)); refused != 0 || err != nil {
+		t.Fatal(refused, err)
+	}
+	f.calls = nil
+	reconcile(t, e, Policy{FlowCapacity: 100})
+	first := slices.Clone(f.calls[:2])
+	slices.Sort(first)
+	if diff := cmp.Diff([]string{"remove port/Ethernet0", "remove port/Ethernet4"}, first); diff != "" {
+		t.Errorf("the first calls (-want +got):\n%s", diff)
+	}
+	if len(f.there) > 0 {
+		t.Errorf("left: %q", f.keys())
+	}
+	inStep(t, e, f, l)
+}
+
 func TestFlowsComeAndGo(t *testing.T) {
 	f, l := newFakeSwitch(), &fakeLedger{}
 	f.can[Compute] = Ability{Reason: "hidden"}

@@ -55,6 +55,19 @@ func (r *round) create(o *Object) error {
 	return nil
 }
 
+// unbind removes the bindings of a plan, and returns the other steps: where nothing is wanted no
+// packet is changed from then on, however many entries are to be removed.
+func (r *round) unbind(steps []Step) (rest []Step) {
+	for _, s := range steps {
+		if s.Object.Type == TypeBinding {
+			r.removeOld(s.Object.Key)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}
+
 // removeOld removes an object that is not wanted. If that fails the rest goes on, except
 // for the objects that it refers to, which are in use.
 func (r *round) removeOld(key string) {

@@ -19,13 +19,13 @@ type memory struct{ file string }
 // madeLists is the key of the lists that Sluice has made, beside those of fields by their lists.
 const madeLists = "made"
 
-// read returns the fields by list; nil: there are none.
-func (m memory) read() (all map[string][]string, err error) {
-	if m.file == "" {
-		return nil, nil
+// read returns the fields by list; nil: there are none, or they are unreadable: warn gets the
+// reason.
+func (m memory) read(warn func(error)) (all map[string][]string) {
+	if m.file != "" {
+		files.ReadOptional(m.file, &all, warn)
 	}
-	err = files.ReadState(m.file, &all)
-	return all, err
+	return all
 }
 
 // note writes whether Sluice owns a field of a list, and whether it has made the list. After an error the
@@ -34,12 +34,9 @@ func (m memory) note(list, field string, owns, made bool) error {
 	if m.file == "" {
 		return nil
 	}
-	was, err := m.read()
-	all := map[string][]string{} // what cannot be read tells nothing
-	for key, fields := range was {
-		if err == nil {
-			all[key] = slices.Clone(fields)
-		}
+	all := map[string][]string{}
+	for key, fields := range m.read(func(error) {}) { // strayFields has warned
+		all[key] = slices.Clone(fields)
 	}
 	set := func(key, value string, on bool) {
 		all[key] = slices.DeleteFunc(all[key], func(v string) bool { return v == value })
@@ -72,11 +69,9 @@ func (d *Driver) remember(r *engine.Record, owns bool) {
 // lists, to existing. Fields that a list lacks were lost with the reboot: Sluice gives
 // up their ownership.
 func (d *Driver) strayFields(existing map[string]*engine.Record) (n int, err error) {
-	added, err := d.memory.read()
-	if err != nil {
+	added := d.memory.read(func(err error) {
 		d.log.Warn("hash fields that an earlier process added count as the operator's", "error", err)
-		return 0, nil
-	}
+	})
 	hash, err := getOne(d.db.config, rowHash)
 	if err != nil {
 		return 0, err

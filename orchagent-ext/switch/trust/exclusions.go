@@ -70,9 +70,9 @@ func withoutID(call string) string {
 // before. The error is that of writing.
 func addExclusion(file string, x exclusion, log *slog.Logger) error {
 	var all []exclusion
-	if err := files.ReadState(file, &all); err != nil {
+	files.ReadOptional(file, &all, func(err error) {
 		log.Warn("the file of methods that ended sluiced is unreadable: it is written again", "error", err)
-	}
+	})
 	return files.WriteState(file, append(all, x), nil)
 }
 
@@ -80,8 +80,6 @@ func addExclusion(file string, x exclusion, log *slog.Logger) error {
 // an empty list.
 func readExclusions(file, library string, log *slog.Logger) []exclusion {
 	var all []exclusion
-	if err := files.ReadState(file, &all); err != nil {
-		log.Warn("read which methods ended sluiced before", "error", err)
-	}
+	files.ReadOptional(file, &all, func(err error) { log.Warn("read which methods ended sluiced before", "error", err) })
 	return slices.DeleteFunc(all, func(x exclusion) bool { return x.Library != library })
 }

@@ -45,6 +45,7 @@ type Guard struct {
 	*Watch
 	c        GuardConfig
 	ended    string // how the process before ended; "": in no call, or by a kill
+	journal  string // why the journal is not as it should be; "": it is
 	creating string // type of the object that it was creating then, or ""
 
 	// Exclusions of this library: those of earlier processes, and the new one. NewGuard reads
@@ -62,12 +63,15 @@ type Guard struct {
 // NewGuard opens the journal, and excludes the method or the call that ended the process
 // before this one.
 func NewGuard(c GuardConfig) (*Guard, error) {
-	g := &Guard{c: c, avoid: map[string]bool{}}
 	journal := ""
 	if c.Files != "" {
 		journal = c.Files + "-sai.journal"
 	}
-	watch, ended, err := New(journal, c.Limit)
+	g := &Guard{c: c, avoid: map[string]bool{}}
+	watch, ended, err := New(journal, c.Limit, func(err error) {
+		c.Log.Warn("the journal of the SAI library", "error", err)
+		g.journal = err.Error()
+	})
 	if err != nil {
 		return nil, fmt.Errorf("watch the calls of the SAI library: %w", err)
 	}
@@ -77,6 +81,7 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 			g.creating, _, _ = strings.Cut(object, " ")
 		}
 	}
+	var unkept []exclusion
 	switch {
 	case ended == nil:
 	case !ended.AtFault():
@@ -86,12 +91,13 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 		c.Log.Error(g.ended)
 		if x, ok := exclusionOf(ended, c.Library); ok && c.Files != "" {
 			if err := addExclusion(g.exclusionFile(), x, c.Log); err != nil {
-				return nil, err
+				c.Log.Warn("the next process will try again what ended sluiced", "error", err)
+				unkept = append(unkept, x)
 			}
 		}
 	}
 	if c.Files != "" {
-		g.exclusions = readExclusions(g.exclusionFile(), c.Library, c.Log)
+		g.exclusions = append(readExclusions(g.exclusionFile(), c.Library, c.Log), unkept...)
 	}
 	for _, x := range g.exclusions {
 		switch x.Need {
@@ -154,8 +160,16 @@ func (g *Guard) Warnings() []string {
 	if g.ended != "" && !slices.ContainsFunc(all, func(why string) bool { return strings.HasPrefix(why, g.ended) }) {
 		all = append([]string{g.ended}, all...)
 	}
+	if g.Lost() {
+		all = append(all, lostJournal)
+	} else if g.journal != "" {
+		all = append(all, g.journal)
+	}
 	return all
 }
+
+// lostJournal is the warning of a journal whose file was cut while it was mapped.
+const lostJournal = "the file of the journal of SAI calls was cut, or its disk failed: which call ends sluiced is unknown to the next process"
 
 // Hangs returns the call that hangs, and since when, as text; "" where every call
 // returns. It is safe for concurrent use.
@@ -168,12 +182,16 @@ func (g *Guard) Hangs() string {
 // Run publishes each call that hangs, until ctx is done. A failed Publish is repeated. It
 // returns nil. Publish gets "" once the call has returned.
 func (g *Guard) Run(ctx context.Context) error {
-	published := ""
+	published, lost := "", false
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		call, since := g.Hanging()
 		g.setHangs(call, since)
+		if now := g.Lost(); now != lost {
+			lost = now
+			g.c.Log.Warn(lostJournal)
+		}
 		if call != published && g.publish(ctx, call, since) == nil {
 			published = call
 		}

@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,7 +14,7 @@ import (
 	sai "sluice/sai-shim"
 )
 
-// The journal: how the process ends (4 octets), the trial, calls under way, the objects
+// The journal: how the process ends (4 octets) and the magic, the trial, calls under way, the objects
 // that were created last and are still there, and the last one of each type. The trial
 // and each call have a slot: when it began (ns since 1970; 0: the slot is free), whether
 // it takes too long, whether it is made beside the engine's steps, the length of a text, and the
@@ -31,6 +29,7 @@ const (
 	objectSize  = 64
 	journalSize = atObjects + (objects+types)*objectSize
 
+	offMagic  = 8 // of the journal; the others are of a slot
 	offBegan  = 0
 	offHangs  = 8
 	offBeside = 9
@@ -73,45 +72,6 @@ func (e *Ended) String() string {
 		return fmt.Sprintf("the SAI library did not return from %s, since %s", e.Call, at)
 	}
 	return fmt.Sprintf("sluiced was killed while the SAI library was in %s, since %s", e.Call, at)
-}
-
-// mapJournal maps the file of the journal, and reads the entries of the process before.
-// Without a path, or if another process has the file, it returns memory of this process.
-func mapJournal(path string) (memory []byte, left *Ended, err error) {
-	private := func() ([]byte, *Ended, error) {
-		memory, err := unix.Mmap(-1, 0, journalSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-		return memory, nil, os.NewSyscallError("mmap", err)
-	}
-	if path == "" {
-		return private()
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, nil, err
-	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, nil, err
-	}
-	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	_ = file.Close()
-	if err != nil {
-		return nil, nil, os.NewSyscallError("fcntl", err)
-	}
-	// the descriptor stays open, with the lock
-	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		_ = unix.Close(fd)
-		return private()
-	}
-	if err := unix.Ftruncate(fd, journalSize); err != nil {
-		return nil, nil, os.NewSyscallError("ftruncate", err)
-	}
-	memory, err = unix.Mmap(fd, 0, journalSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		return nil, nil, os.NewSyscallError("mmap", err)
-	}
-	left = ended(memory)
-	clear(memory[:atObjects]) // the objects stay: this process may end before the ledger has them
-	return memory, left, nil
 }
 
 // object is the place of an object; those behind the objects are of the types.

@@ -26,17 +26,22 @@ type Watch struct {
 	next    int           // place of the next object
 }
 
-// New begins to watch. The journal is a file of this process alone; with "" its entries
-// end with the process. ended is the call that a process before was in when it ended, or
-// nil. A call that takes longer than limit hangs.
-func New(journal string, limit time.Duration) (w *Watch, ended *Ended, err error) {
+// New begins to watch. The journal is a file of this process alone; with "", and where the
+// file cannot be had, its entries end with the process: warn gets the reason. ended is the
+// call that a process before was in when it ended, or nil. A call that takes longer than
+// limit hangs.
+func New(journal string, limit time.Duration, warn func(error)) (w *Watch, ended *Ended, err error) {
 	w = &Watch{limit: limit}
-	if w.memory, ended, err = mapJournal(journal); err != nil {
+	if w.memory, ended, err = mapJournal(journal, warn); err != nil {
 		return nil, nil, err
 	}
 	w.created = created(w.memory)
 	return w, ended, sai.NoteEnds(w.memory)
 }
+
+// Lost reports whether the file was cut, or its disk failed, since it was mapped: the entries
+// are in memory of this process from then on.
+func (w *Watch) Lost() bool { return sai.NoteLost() }
 
 // Created returns the objects that earlier processes created last and left: one of these
 // was killed, maybe, before the ledger had the last one's id.

@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// unwarned is for a journal in order.
+func unwarned(err error) { panic(err) }
+
 func fail(err error) {
 	if err != nil {
 		panic(err)
@@ -40,7 +43,7 @@ func fail(err error) {
 
 // victim creates a hash with a library that fails as it is told, while a method is tried.
 func victim(journal string) {
-	w, _, err := New(journal, time.Millisecond)
+	w, _, err := New(journal, time.Millisecond, unwarned)
 	fail(err)
 	l, err := sai.Open(os.Getenv("LIBRARY"), map[string]string{"RECORD": os.DevNull, "PORTS": "0", "FAIL": os.Getenv("FAIL")}, w)
 	fail(err)
@@ -89,7 +92,7 @@ func TestTheNextProcessKnowsWhichCallEndedTheLastOne(t *testing.T) {
 			if err := cmd.Wait(); (err == nil) != (how == "" || how == "exit") {
 				t.Errorf("it ended with %v", err)
 			}
-			w, ended, err := New(journal, time.Minute)
+			w, ended, err := New(journal, time.Minute, unwarned)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +107,7 @@ func TestTheNextProcessKnowsWhichCallEndedTheLastOne(t *testing.T) {
 			}
 			// Another process has a journal of its own.
 			w.Calling(&sai.Call{Name: "get", Object: "port"})
-			if _, ended, err = New(journal, time.Minute); ended != nil || err != nil {
+			if _, ended, err = New(journal, time.Minute, unwarned); ended != nil || err != nil {
 				t.Errorf("beside it: %v, %v", ended, err)
 			}
 		})
@@ -115,7 +118,7 @@ func TestTheNextProcessKnowsWhichCallEndedTheLastOne(t *testing.T) {
 // The call is at fault.
 func TestCallBesideAStepBlamesNoMethod(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "sai.journal")
-	w, _, err := New(journal, time.Minute)
+	w, _, err := New(journal, time.Minute, unwarned)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +133,7 @@ func TestCallBesideAStepBlamesNoMethod(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, ended, err := New(next, time.Minute) // as the next process would
+		_, ended, err := New(next, time.Minute, unwarned) // as the next process would
 		if err != nil || ended == nil {
 			t.Fatalf("%v, %v", ended, err)
 		}
@@ -143,7 +146,7 @@ func TestCallBesideAStepBlamesNoMethod(t *testing.T) {
 // TestAKilledProcessBlamesNoCall: its journal names the call, and no library is at fault.
 func TestAKilledProcessBlamesNoCall(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "sai.journal")
-	w, _, err := New(journal, time.Minute)
+	w, _, err := New(journal, time.Minute, unwarned)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +166,7 @@ func TestAKilledProcessBlamesNoCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, ended, err := New(journal+".next", time.Minute) // as the next process would
+	_, ended, err := New(journal+".next", time.Minute, unwarned) // as the next process would
 	if err != nil || ended == nil || ended.AtFault() || ended.Call != "create samplepacket" {
 		t.Errorf("%+v, %v", ended, err)
 	}
@@ -176,7 +179,7 @@ func TestObjectsOfAKilledProcessAreKnown(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "sai.journal")
 	var want []sai.Created
 	for life := range 3 {
-		w, _, err := New(journal, time.Minute)
+		w, _, err := New(journal, time.Minute, unwarned)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +216,7 @@ func TestObjectsOfAKilledProcessAreKnown(t *testing.T) {
 
 // TestCallsOfSeveralGoroutines: they may come from any, and be looked at from any.
 func TestCallsOfSeveralGoroutines(t *testing.T) {
-	w, _, err := New("", time.Hour)
+	w, _, err := New("", time.Hour, unwarned)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +242,7 @@ func TestCallsOfSeveralGoroutines(t *testing.T) {
 // TestManyCallsAtOnce: each is watched in a slot of its own, and a text that is too long is
 // cut.
 func TestManyCallsAtOnce(t *testing.T) {
-	w, _, err := New("", time.Nanosecond)
+	w, _, err := New("", time.Nanosecond, unwarned)
 	if err != nil {
 		t.Fatal(err)
 	}
