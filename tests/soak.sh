@@ -73,9 +73,11 @@ check arm64-test make arm64-test
 check release sh -c 'make release && go test -count=1 -v ./release'
 if [ -n "${SONIC:-}" ]; then
 	check sonic make sonic SONIC="$SONIC"
+	check sonic-guest make sonic-guest SONIC="$SONIC"
 	check sonic-utilities make sonic-utilities SONIC="$SONIC"
 else
 	absent sonic 'SONIC=FOLDER names the root of a release'
+	absent sonic-guest 'SONIC=FOLDER names the root of a release'
 	absent sonic-utilities 'SONIC=FOLDER names the root of a release'
 fi
 inc=${SAI_INC:-/usr/include/sai}
