@@ -40,7 +40,7 @@ LINT_DEPS := shellcheck mandoc ansible-lint
 ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 
-.PHONY: tool sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab kernels sonic sonic-utilities demo image image-tar image-test arm64 arm64-test clean sai-abi-check
+.PHONY: tool mutants sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab kernels sonic sonic-guest sonic-utilities demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -146,6 +146,9 @@ bench: deps build build/softflowd ## measure against the bars; writes build/benc
 rough: build ## run in rough weather, as root: bursts, weights, churn, busy CPUs (some 12 minutes); writes build/rough/report.json
 	go run -trimpath -buildvcs=false ./tests/rough
 
+mutants: deps ## break the product in each of tests/mutants, and run the test that has to fail (some 20 minutes); writes build/mutants/report.json
+	go run -trimpath -buildvcs=false ./tests/mutants
+
 sim: ## simulate 1024 hosts with and without Sluice, compare with theory (some 5 minutes); writes build/sim/report.json
 	@make -s deps DEPS=chromium
 	go test -count=1 -run Browser ./orchagent-ext/cli/report
@@ -170,6 +173,10 @@ kernels: build ## run the software switch's tests and each feature with the kern
 sonic: ## run sluiced beside SONiC's own daemons, as root: SONIC=DIR has their programs (docs/sonic-vs.md); some 15 minutes; writes build/sonic/report.json
 	@make -s deps DEPS='redis-server iproute2'
 	go run -trimpath -buildvcs=false ./tests/sonic -sonic '$(SONIC)'
+
+sonic-guest: ## the same in a guest with Debian's kernel, which has psample and VRFs, as root: SONIC=DIR; adds its checks to build/sonic/report.json
+	@make -s deps DEPS='qemu-system-x86 redis-server iproute2 xz-utils'
+	go run -trimpath -buildvcs=false ./tests/sonic -sonic '$(SONIC)' -guest
 
 # The demo says first that the kernel is too old: the build after it takes minutes.
 SHOWN      := spread,placement,stock,hold,wan

@@ -241,6 +241,8 @@ type FlowStats struct {
 	HoldQueueLost uint64
 	// packets that waited while their process was frozen, and were dropped when it went on
 	HoldQueueStale uint64
+	// packets that a hold matched and that went on, since nothing could be held then
+	HoldQueuePassed uint64
 }
 
 var _ = [1]struct{}{}[unsafe.Sizeof(FlowStats{})-C.sizeof_sai_sluice_flow_stats_t]

@@ -20,7 +20,8 @@ type HoldKind uint8
 
 // The kinds, with the fields of a [HoldMatch] that each uses.
 const (
-	// Value: Stream ID, by the seed of SetStreamSeed
+	// Value: Stream ID, by the seed of SetStreamSeed; IPv6 Src and Dst: packets with these alone, where
+	// the library is one that reads them
 	HoldStream  HoldKind = C.SAI_SLUICE_MATCH_STREAM
 	HoldLabel   HoldKind = C.SAI_SLUICE_MATCH_LABEL   // Src, Dst, Value: flow label
 	HoldPair    HoldKind = C.SAI_SLUICE_MATCH_PAIR    // Src, Dst

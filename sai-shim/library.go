@@ -272,17 +272,17 @@ type Packet struct {
 	At     int64    // ns since 1970, of its arrival; 0: the library does not say
 }
 
-// Packets waits for packets, at most for patience, fills in up to len(out), and returns
+// Packets waits for packets, at most for timeout, fills in up to len(out), and returns
 // how many: 0 after a timeout. The data is valid until the next call. It returns the
 // context's error when that ends first.
-func (l *Library) Packets(ctx context.Context, out []Packet, patience time.Duration) (int, error) {
+func (l *Library) Packets(ctx context.Context, out []Packet, timeout time.Duration) (int, error) {
 	if len(out) == 0 {
 		return 0, nil
 	}
 	if len(l.packets) < len(out) {
 		l.packets = make([]C.struct_shim_packet, len(out))
 	}
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(timeout); ; {
 		if n := l.take(out); n > 0 {
 			return n, nil
 		}

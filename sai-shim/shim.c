@@ -54,6 +54,7 @@ struct shim {
 	void *handle;
 	void *api[APIS];		/* method tables; NULL: not implemented */
 	const sai_sluice_api_t *sluice; /* NULL: the library does not have the extension's API */
+	const sai_sluice_api_t *audits; /* the same; NULL: it does not audit */
 	uint32_t extension;		/* version */
 	sai_status_t (*query)(sai_api_t, void **);
 	sai_status_t (*uninitialize)(void);
@@ -636,6 +637,12 @@ int shim_extension(struct shim *s)
 	if (status != SAI_STATUS_SUCCESS || value.u64 >> 32 != SAI_SLUICE_MAGIC)
 		return 0;
 	version = (uint32_t)value.u64;
+	if (version & SAI_SLUICE_AUDITS && version < 2 * SAI_SLUICE_AUDITS) {
+		version -= SAI_SLUICE_AUDITS;
+		if (s->query(SAI_API_SLUICE, &table) == SAI_STATUS_SUCCESS && table)
+			s->audits = table;
+		table = NULL;
+	}
 	/* A library that claims the API and leaves the pointer unset has its former value. */
 	if (version >= SAI_SLUICE_VERSION_FLOWS && s->query(SAI_API_SLUICE, &table) == SAI_STATUS_SUCCESS && table)
 		s->sluice = table;
@@ -768,6 +775,17 @@ struct shim_flow shim_get_flow(struct shim *s, uint64_t queue, uint64_t flow)
 	if (s->sluice && s->sluice->get_flow)
 		f.status = s->sluice->get_flow(queue, flow, &f.flow);
 	return f;
+}
+
+sai_status_t shim_audit(struct shim *s, uint32_t *count, sai_sluice_drift_t *drifts)
+{
+	return s->audits && s->audits->audit ? s->audits->audit(s->switch_id, count, drifts)
+					     : SAI_STATUS_NOT_IMPLEMENTED;
+}
+
+sai_status_t shim_mend(struct shim *s, const sai_sluice_drift_t *drift)
+{
+	return s->audits && s->audits->mend ? s->audits->mend(s->switch_id, drift) : SAI_STATUS_NOT_IMPLEMENTED;
 }
 
 struct shim_flow_stats shim_get_flow_stats(struct shim *s)

@@ -48,7 +48,10 @@ check e2e long ./tests/e2e
 check gnmi long ./tests/gnmi
 # all tests on a machine with much else to do
 check busy env -u SLUICE_SOAK make test PARALLEL=$((3 * $(nproc)))
+# each part of the kernel's that Sluice needs, taken away under traffic
+check drift long -run 'Drift|Audit|HoldDevice|Frozen' ./sai-shim/softsai ./tests/e2e ./orchagent-ext/switch/drift ./orchagent-ext/switch/audit
 check rough make rough
+check mutants make mutants
 check sim make sim
 check sim-full make sim-full
 check tool make tool

@@ -78,6 +78,7 @@ local elements = {
 	"rdmaRecoveredPacketTotalCount", "rdmaDuplicatePacketTotalCount",
 	"rdmaRetransmittedOctetTotalCount", "rdmaMessageTotalCount", "rdmaStallTotalCount",
 	"rdmaStallTotalNanoseconds", "rdmaRoundTripMedianNanoseconds", "rdmaRoundTripP99Nanoseconds",
+	"rdmaInvalidPacketDeltaCount",
 }
 local ipfix_fields = {}
 for _, name in ipairs(elements) do

@@ -162,7 +162,8 @@ ELEMENTS = ['rdmaOpCode', 'rdmaPartitionKey', 'rdmaDestinationQP', 'rdmaSourceQP
             'rdmaMissingPacketTotalCount', 'rdmaLostPacketCount', 'rdmaReorderedPacketCount',
             'rdmaRecoveredPacketTotalCount', 'rdmaDuplicatePacketTotalCount',
             'rdmaRetransmittedOctetTotalCount', 'rdmaMessageTotalCount', 'rdmaStallTotalCount',
-            'rdmaStallTotalNanoseconds', 'rdmaRoundTripMedianNanoseconds', 'rdmaRoundTripP99Nanoseconds']
+            'rdmaStallTotalNanoseconds', 'rdmaRoundTripMedianNanoseconds', 'rdmaRoundTripP99Nanoseconds',
+            'rdmaInvalidPacketDeltaCount']
 
 
 def ipfix_records(message, templates):

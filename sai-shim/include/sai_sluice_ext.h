@@ -36,6 +36,9 @@
 #define SAI_SLUICE_VERSION_SESSIONS \
 	3 /* events have the packet as it arrived and its session; holds find sessions in tunnels, and protocols */
 
+/** @brief Flag beside the version, which is the lower 24 bits: the API has audit() and mend() */
+#define SAI_SLUICE_AUDITS 0x1000000
+
 /**
  * @brief Attributes of SAI_OBJECT_TYPE_ACL_ENTRY
  *
@@ -364,7 +367,17 @@ typedef struct _sai_sluice_flow_stats_t {
 	uint64_t hold_queue_lost; /* packets that waited in hold queues when their process was killed */
 	/* dropped: they waited while the process was frozen, and others have passed them; 0 where the library has no such counter */
 	uint64_t hold_queue_stale;
+	/* that a hold matched and that went on: the process was frozen, or the netdev of hold queues down; 0 likewise */
+	uint64_t hold_queue_passed;
 } sai_sluice_flow_stats_t;
+
+/** @brief A part of the system below the library that is not as the library made it; texts end with a 0 */
+typedef struct _sai_sluice_drift_t {
+	uint32_t mendable; /* mend() puts it back; 0: it is another owner's, or a matter of the operator */
+	char part[28];	   /* kind of part, a constant such as "clsact" */
+	char place[64];	   /* which of them, such as the name of a netdev */
+	char fault[128];   /* what is there instead, for the operator */
+} sai_sluice_drift_t;
 
 /** @brief API of the extension, by sai_api_query(SAI_API_SLUICE, …) */
 /* The start of SAI's custom range of APIs: SAI_API_CUSTOM_RANGE_BASE since SAI 1.16. */
@@ -395,6 +408,13 @@ typedef struct _sai_sluice_api_t {
 	/** @brief All flows in a queue; SAI_STATUS_BUFFER_OVERFLOW with the count filled in */
 	sai_status_t (*get_flows)(sai_object_id_t queue_id, uint32_t *count, sai_sluice_flow_t *flows);
 	sai_status_t (*get_flow_stats)(sai_object_id_t switch_id, sai_sluice_flow_stats_t *stats);
+	/**
+	 * @brief What other programs have taken away or changed below the library; with SAI_SLUICE_AUDITS. It
+	 * changes nothing, and takes ms. SAI_STATUS_BUFFER_OVERFLOW with the count filled in
+	 */
+	sai_status_t (*audit)(sai_object_id_t switch_id, uint32_t *count, sai_sluice_drift_t *drifts);
+	/** @brief Puts a part back, as audit() returned it; SAI_STATUS_NOT_SUPPORTED: it is not mendable */
+	sai_status_t (*mend)(sai_object_id_t switch_id, const sai_sluice_drift_t *drift);
 } sai_sluice_api_t;
 
 #endif

@@ -95,18 +95,18 @@ func sum(flows map[string]int) (all int) {
 }
 
 // flowStats are the counters of get_flow_stats.
-type flowStats struct{ events, lost, unmonitored, held, full, lostInQueues, stale int }
+type flowStats struct{ events, lost, unmonitored, held, full, lostInQueues, stale, passed int }
 
 func (d *driver) flowStats() flowStats {
 	d.t.Helper()
-	var n [7]int
+	var n [8]int
 	for i, word := range d.do("flow-stats") {
 		var err error
 		if n[i], err = strconv.Atoi(word); err != nil {
 			d.t.Fatal(err)
 		}
 	}
-	return flowStats{n[0], n[1], n[2], n[3], n[4], n[5], n[6]}
+	return flowStats{n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]}
 }
 
 // until polls until done says so.

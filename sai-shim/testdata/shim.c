@@ -178,6 +178,7 @@ static void test_flows(struct shim *s, uint64_t sw)
 	CHECK(shim_get_flows(s, queue, flows, &n) == SAI_STATUS_SUCCESS && flows[99].flow == 100);
 	CHECK(shim_get_flow_stats(s).stats.hold_queue_lost == 6);
 	CHECK(shim_get_flow_stats(s).stats.hold_queue_stale == 7);
+	CHECK(shim_get_flow_stats(s).stats.hold_queue_passed == 8);
 	shim_u32(s, SAI_QUEUE_ATTR_FLOW_MONITOR_HIGH, 1);
 	CHECK(shim_set(s, SAI_OBJECT_TYPE_QUEUE, queue) == SAI_STATUS_SUCCESS);
 	for (uint64_t taken = 0; taken + lost < 1000;) {

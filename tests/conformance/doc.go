@@ -17,7 +17,8 @@
 //
 // above a function. A requirement is live when sluiced or libsoftsai.so has the code, the
 // symbols that the head of the file names under "acts" are used in sluiced, and a test that
-// make test runs shows it on the whole program; with tests of its parts alone it is in parts.
+// make test runs shows it on the whole program, and the mutants of the requirement are killed (tests/mutants);
+// with tests of its parts alone, or a mutant that survives, it is in parts.
 // The last is checked by running: a marked test of tests/e2e fails unless it ran sluiced and
 // read frames from a wire, and all of them fail unless each marked one has run.
 //

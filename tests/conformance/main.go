@@ -51,11 +51,37 @@ func generate() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	broken, err := readBroken("../mutants")
+	if err != nil {
+		return nil, err
+	}
 	pages := make(map[string][]byte)
 	for _, d := range drafts {
-		pages[d.short+".md"] = d.page(marks, l)
+		pages[d.short+".md"] = d.page(marks, l, broken)
 	}
 	return pages, nil
+}
+
+// readBroken returns the rows that have a mutant, of which each is killed.
+func readBroken(folder string) (map[string]bool, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "draft-*", "*.patch"))
+	if err != nil {
+		return nil, err
+	}
+	rows := make(map[string]bool)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		head, _, _ := strings.Cut(string(text), "\n")
+		rows[strings.TrimPrefix(head, "row ")] = true
+	}
+	survivors, err := os.ReadFile(filepath.Join(folder, "survivors.txt"))
+	for line := range strings.Lines(string(survivors)) {
+		delete(rows, strings.TrimSpace(line))
+	}
+	return rows, err
 }
 
 // readDrafts reads draft-*.txt of a folder: a head of "name: value" lines, an empty

@@ -19,8 +19,9 @@ const (
 	absent  = "no"
 )
 
-// page is the Markdown page of a draft, in the manner of RFC 7942.
-func (d *draft) page(marks []mark, l linked) []byte {
+// page is the Markdown page of a draft, in the manner of RFC 7942. broken has the rows of which each mutant
+// is killed.
+func (d *draft) page(marks []mark, l linked, broken map[string]bool) []byte {
 	var missing []string // of functions that sluiced has to use
 	for _, name := range d.acts {
 		if !l.used(name) {
@@ -32,6 +33,9 @@ func (d *draft) page(marks []mark, l linked) []byte {
 	for _, r := range d.requirements {
 		code, tests := of(marks, r.id, false), of(marks, r.id, true)
 		state := stateOf(code, tests, len(missing) == 0, l)
+		if state == live && !broken[r.id] {
+			state = parts
+		}
 		count[state]++
 		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s | %s | %s |\n", r.section, r.level, r.text, state, cell(code), cell(tests), r.note)
 	}
@@ -45,7 +49,7 @@ func (d *draft) page(marks []mark, l linked) []byte {
 		fmt.Fprintf(&b, "| why not live | `sluiced` does not use %s yet |\n", strings.Join(missing, ", "))
 	}
 	fmt.Fprintf(&b, "| license | Apache-2.0 |\n| experience | [feedback to the authors](../feedback-to-authors.md), [wire formats](../wire-formats/README.md) |\n\n")
-	fmt.Fprintf(&b, "*Live* says whether `sluiced` or the software switch does it: *%s*, and a test that `make test` runs drives the whole program and reads the wire; *%s*: `sluiced` has the code, and what tests it are its parts; *%s*; *%s*: code and tests are there, the daemon does not use it;\n*%s*: not implemented. Requirements are paraphrased; an empty key word means that the draft states it without one.\n\n", live, parts, tool, library, absent)
+	fmt.Fprintf(&b, "*Live* says whether `sluiced` or the software switch does it: *%s*, a test that `make test` runs drives the whole program and reads the wire, and the row's tests notice each change of `tests/mutants`; *%s*: `sluiced` has the code, and what tests it are its parts; *%s*; *%s*: code and tests are there, the daemon does not use it;\n*%s*: not implemented. Requirements are paraphrased; an empty key word means that the draft states it without one.\n\n", live, parts, tool, library, absent)
 	fmt.Fprintf(&b, "| section | key word | requirement | live | code | tests | remarks |\n|---|---|---|---|---|---|---|\n%s", table.Bytes())
 	return b.Bytes()
 }

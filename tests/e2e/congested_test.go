@@ -19,7 +19,7 @@ import (
 // the one by protocol and ports, the other by its queue pairs, from alarm to resume, over ICMP and
 // UDP. PFCM names the session by the label that it came with, though this switch writes another.
 //
-//conformance:draft-xz/pt draft-xz/udp draft-xz/udp-port draft-xz/udp-fields draft-xz/flow-id draft-yang/iana
+//conformance:draft-xz/pt draft-xz/tcp-quic draft-xz/udp draft-xz/udp-port draft-xz/udp-fields draft-xz/flow-id draft-yang/iana
 //conformance:draft-yang/option-type draft-yang/percent draft-yang/classify
 func TestCongestedNodeNamesItsFlows(t *testing.T) {
 	const high, us = 10_000, 4000

@@ -144,7 +144,7 @@ func TestRedisRestartsByMethod(t *testing.T) {
 			}
 			algorithm := "crc32"
 			if empty { // what is on the switch is kept until SONiC has loaded its configuration
-				l.await("SLUICE_STATE", "global", func(f map[string]string) bool { return strings.Contains(f["warnings"], "no PORT rows any more") })
+				l.await("SLUICE_STATE", "global", func(f map[string]string) bool { return strings.Contains(f["warnings"], "lost its PORT rows") })
 				for deadline := time.Now().Add(patience); !equalKeys(l.objects(), objects); time.Sleep(poll) {
 					if time.Now().After(deadline) {
 						t.Fatalf("objects were %v and are %v", objects, l.objects())

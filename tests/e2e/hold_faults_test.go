@@ -40,6 +40,57 @@ func (l *leaf) onePath() {
 	}
 }
 
+// TestUnknownOptionsAreAnswered: a PFCM beside an unknown option of the types 10 and 11 is dropped and counted,
+// and answered with Parameter Problem, code 2 (RFC 8200 section 4.2, RFC 4443 section 3.4), once: by the
+// kernel. One of type 01, or of type 11 to a group, is not answered.
+//
+//conformance:draft-yang/option-type
+func TestUnknownOptionsAreAnswered(t *testing.T) {
+	l := holding(t, nil)
+	up := l.Uplinks[0]
+	c, s := l.capture(up.Peer()), l.sender(up.Peer())
+	const padAt, icmpAt = 14 + 40 + 2, 14 + 40
+	beside := func(option byte, to netip.Addr) []byte {
+		b := l.pfcm(up, func(e *notify.Envelope, m *notify.PFCM) { e.Dst, m.Encapsulation = to, notify.HopByHop })
+		b[padAt] = option
+		return b
+	}
+	all := netip.MustParseAddr("ff02::1")
+	l.put(s, beside(0x5e, up.LinkLocal), beside(0xde, all), beside(0x9e, up.LinkLocal), beside(0xde, up.LinkLocal))
+	l.awaitNotified("pfcm", "dropped_unknown_option", 4)
+	answered := func() (n int) {
+		for _, f := range c.Frames() {
+			if b := f.Data; len(b) > icmpAt+1 && b[12] == 0x86 && b[14+6] == unix.IPPROTO_ICMPV6 && b[icmpAt] == 4 && b[icmpAt+1] == 2 {
+				n++
+			}
+		}
+		return n
+	}
+	l.until("two are answered", func() bool { return answered() >= 2 })
+	if n, held := answered(), l.notified("pfcm", "held"); n != 2 || held != 0 {
+		t.Errorf("%d answers, %d held", n, held)
+	}
+}
+
+// TestPFCMAboutOtherAddressesHoldsNone: its Stream ID is that of the train, its destination another host.
+// No packet of the train matches, and each is counted as unknown when it is over.
+//
+//conformance:draft-yang/addresses draft-yang/exclusively
+func TestPFCMAboutOtherAddressesHoldsNone(t *testing.T) {
+	l := holding(t, nil)
+	up := l.Uplinks[0]
+	s := l.sender(up.Peer())
+	other := l.pfcm(up, func(_ *notify.Envelope, m *notify.PFCM) { m.Destination = m.Destination.Next() })
+	for range 5 {
+		l.put(s, other)
+		l.inOrder(l.send(l.train(20)), 20)
+	}
+	l.awaitNotified("pfcm", "dropped_unknown_stream", 1)
+	if held, obeyed := l.notified("pfcm", "held"), l.notified("pfcm", "obeyed"); held == 0 || obeyed != 0 {
+		t.Errorf("%d held, %d obeyed", held, obeyed)
+	}
+}
+
 // TestHoldIsRefused: each PFCM that is not to be obeyed is counted once, under its reason,
 // holds nothing, and is not answered.
 //
@@ -68,6 +119,7 @@ func TestHoldIsRefused(t *testing.T) {
 		lengthAt, checksumAt, codeAt = 14 + 5, 14 + 43, 14 + 41
 		streamAt, actionAt           = 14 + 40 + 8, 14 + 40 + 11
 		dataLengthAt, subtypeAt      = 14 + 40 + 5, 14 + 40 + 6
+		padAt                        = 14 + 40 + 2
 	)
 	patched := func(frame []byte, at int, octets ...byte) []byte {
 		copy(frame[at:], octets)
@@ -86,6 +138,7 @@ func TestHoldIsRefused(t *testing.T) {
 		{"short", [][]byte{patched(short, lengthAt, short[lengthAt]-4), patched(l.pfcm(up, option), dataLengthAt, 41)}},
 		{"subtype", [][]byte{patched(l.pfcm(up, option), subtypeAt, 1)}},
 		{"code", [][]byte{code}},
+		{"unknown_option", [][]byte{patched(l.pfcm(up, option), padAt, 0x5e)}}, // whose type demands silence
 		{"reserved_action", [][]byte{patched(l.pfcm(up, option), actionAt, 0xc0)}},
 		{"zero_stream", [][]byte{patched(l.pfcm(up, option), streamAt, 0, 0)}},
 		{"destination", [][]byte{l.pfcm(up, to("ff02::2")), l.pfcm(up, to("ff05::1")), l.pfcm(up, to("fe80::77"))}},
@@ -110,7 +163,7 @@ func TestHoldIsRefused(t *testing.T) {
 	l.put(s, l.pfcm(up, to("ff02::1"))) // all nodes are meant
 	l.awaitNotified("pfcm", "held", 2)
 	received, held, obeyed := l.notified("pfcm", "received"), l.notified("pfcm", "held"), l.notified("pfcm", "obeyed")
-	if sum64 != 16 || held != 2 || received != sum64+held || obeyed != 0 { // no packet has matched
+	if sum64 != 17 || held != 2 || received != sum64+held || obeyed != 0 { // no packet has matched
 		t.Errorf("%d dropped, %d held, %d obeyed, %d received", sum64, held, obeyed, received)
 	}
 	frames, err := answers.Stop()
@@ -169,7 +222,7 @@ func TestHoldWatchdog(t *testing.T) {
 		return false
 	})
 	l.awaitMetric(`sluice_notify_watchdog_total\{message="pfcm"\} [1-9].*`)
-	if !strings.Contains(l.log.String(), "held flows for too long") {
+	if !strings.Contains(l.log.String(), "hold limit reached") {
 		t.Error("no warning in the log")
 	}
 }

@@ -117,7 +117,7 @@ func TestKillWhileConfigDBLoads(t *testing.T) {
 		l.initialized("0")
 		l.launch()
 		l.await("SLUICE_STATE", "global", func(f map[string]string) bool {
-			return f["state"] == "starting" && strings.Contains(f["last_error"], "being loaded")
+			return f["state"] == "starting" && strings.Contains(f["last_error"], "SONiC is loading CONFIG_DB")
 		})
 		l.checkLabels(2, flow.DraftLiteral)
 		l.labels()
@@ -163,7 +163,7 @@ func TestKillAndJunkLedger(t *testing.T) {
 		}
 		l.launch()
 		f := l.await("SLUICE_STATE", "global", func(f map[string]string) bool {
-			return f["state"] == "degraded" && f["flow_label"] == "active" && strings.Contains(f["warnings"], "set aside")
+			return f["state"] == "degraded" && f["flow_label"] == "active" && strings.Contains(f["warnings"], "ignored a row of SLUICE_ASIC_OBJECT")
 		})
 		if n := len(f["warnings"]); n > 1000 {
 			t.Errorf("%d octets of warnings", n)

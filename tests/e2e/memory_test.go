@@ -22,7 +22,7 @@ const (
 )
 
 // reopened is in the log where the library did not change its ports while it was open.
-const reopened = "the switch is opened again"
+const reopened = "reopening the switch"
 
 // manyFlows sends two packets of each of n flows until all have entries.
 func (l *leaf) manyFlows(n int) {

@@ -201,6 +201,29 @@ func TestOrchagentToday(t *testing.T) {
 	}
 }
 
+// TestLogCountsWhatIsGone: while orchagent hangs, what sluiced has handed to it does not count as removed.
+func TestLogCountsWhatIsGone(t *testing.T) {
+	l, o := withOrchagent(t, "202505")
+	l.set("SFLOW", "global", "admin_state", "up")
+	l.set("SLUICE_PLACEMENT", "global", "admin_state", "enabled")
+	l.sluiced = startSampled(t, l.Leaf, l.log, l.redis.Config, l.memory)
+	l.until("orchagent has Sluice's tables", func() bool { return o.Fields("ACL_TABLE", "SLUICE_PLACE6") != nil })
+	l.awaitFields("SLUICE_STATE", "global", "state", "running", "objects", "4")
+	o.Stop()
+	l.set("SLUICE_PLACEMENT", "global", "admin_state", "disabled")
+	l.until("the log has a warning of each table", func() bool { return strings.Count(l.log.String(), "its entries are still on the switch") >= 2 })
+	if text := l.log.String(); strings.Count(text, "removed=")-strings.Count(text, "removed=0") != 0 || !strings.Contains(text, "removed=0 handed_over=4") {
+		t.Errorf("orchagent hangs, and the log is\n%s", text)
+	}
+	databases, err := sonicdb.Load(l.redis.Config, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	orchagenttest.Start(t, databases, orchagenttest.ByName("202505"))
+	l.until("the log has what has gone since", func() bool { return strings.Contains(l.log.String(), "what was handed over is gone") })
+	l.stop()
+}
+
 // TestChangeOfDriver: the objects of one driver are removed before the other begins,
 // in one process and across a kill.
 func TestChangeOfDriver(t *testing.T) {

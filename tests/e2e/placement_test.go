@@ -150,7 +150,7 @@ func TestPlacedLabelsOutliveSluiced(t *testing.T) {
 				if err := l.redis.Restart(true); err != nil {
 					t.Fatal(err)
 				}
-				l.await("SLUICE_STATE", "global", func(f map[string]string) bool { return strings.Contains(f["warnings"], "no PORT rows any more") })
+				l.await("SLUICE_STATE", "global", func(f map[string]string) bool { return strings.Contains(f["warnings"], "lost its PORT rows") })
 				l.ports()
 				l.labels()
 				l.choose("moves", "never")

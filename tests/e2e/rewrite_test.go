@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/testbed/fabric"
 	"sluice/orchagent-ext/wire/roce"
@@ -171,6 +173,39 @@ func TestHashWarning(t *testing.T) {
 	l.allLabelled()
 	l.set("SWITCH_HASH", "GLOBAL", "ecmp_hash@", "SRC_IP,DST_IP,IPV6_FLOW_LABEL")
 	l.awaitFields("SLUICE_STATE", "global", "state", "running")
+}
+
+// TestPortsStayHashedBesideLabels: beside a label the kernel hashes the 5-tuple (bits 0x37) and the label
+// (0x08), also where it hashed no ports before; without ports where the row says so.
+//
+//conformance:draft-hu/hash-label draft-hu/legacy
+func TestPortsStayHashedBesideLabels(t *testing.T) {
+	l := newLeaf(t)
+	fields := func() string {
+		return strings.TrimSpace(l.in("cat", "/proc/sys/net/ipv6/fib_multipath_hash_policy", "/proc/sys/net/ipv6/fib_multipath_hash_fields"))
+	}
+	l.in("sh", "-c", "echo 0 >/proc/sys/net/ipv6/fib_multipath_hash_policy") // addresses, protocol and label
+	l.start()
+	for _, c := range []struct{ ports, want string }{{"true", "3\n63"}, {"false", "3\n15"}, {"true", "3\n63"}} {
+		l.enable("hash_ports", c.ports)
+		l.until("hash_ports="+c.ports+" is in force", func() bool { return fields() == c.want })
+	}
+	const connections, first, label = 32, 1000, 5
+	host, uplinks := l.sender(l.A), []*fabric.Capture{l.capture(l.Uplinks[0].Peer()), l.capture(l.Uplinks[1].Peer())}
+	l.until("connections of one label take both uplinks", func() bool {
+		for port := range uint16(connections) {
+			b := l.segment(unix.IPPROTO_TCP, first+port)
+			b[15], b[16], b[17] = b[15]&0xf0, 0, label
+			l.put(host, b)
+		}
+		var carried [2]int
+		for i, c := range uplinks {
+			for port := range uint16(connections) {
+				carried[i] += segmentsOf(c, unix.IPPROTO_TCP, first+port)
+			}
+		}
+		return carried[0] > 0 && carried[1] > 0
+	})
 }
 
 // TestLeastRights: the capabilities that docs/linux.md names are enough.

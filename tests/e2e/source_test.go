@@ -110,11 +110,18 @@ func (l *leaf) datagram(qp uint32, n int) []byte { l.t.Helper(); return l.datagr
 // datagramOf is one with a partition key.
 func (l *leaf) datagramOf(qp uint32, n int, pkey uint16) []byte {
 	l.t.Helper()
+	return l.datagramWith(roce.BTH{PKey: pkey, DestQP: qp, PSN: uint32(n)})
+}
+
+// datagramWith is one with fields of the base transport header.
+func (l *leaf) datagramWith(bth roce.BTH) []byte {
+	l.t.Helper()
+	bth.Opcode = roce.UDSendOnly
 	b := roce.Ethernet{Dst: roce.MAC(l.A.Peer().MAC), Src: roce.MAC(l.A.MAC), EtherType: roce.EtherTypeIPv6}.Append(nil)
 	ip := len(b)
-	b = roce.IPv6Header{FlowLabel: qp, NextHeader: 17, HopLimit: 64, Src: fabric.HostA.Addr().As16(), Dst: fabric.HostB.Addr().As16()}.Append(b)
+	b = roce.IPv6Header{FlowLabel: bth.DestQP, NextHeader: 17, HopLimit: 64, Src: fabric.HostA.Addr().As16(), Dst: fabric.HostB.Addr().As16()}.Append(b)
 	b = roce.UDPHeader{SrcPort: 49152, DstPort: roce.UDPPort}.Append(b)
-	b = roce.BTH{Opcode: roce.UDSendOnly, PKey: pkey, DestQP: qp, PSN: uint32(n)}.Append(b)
+	b = bth.Append(b)
 	b = roce.DETH{QKey: 1, SrcQP: ownQP}.Append(b)
 	b, err := roce.Finish(append(b, make([]byte, 512)...), ip)
 	if err != nil {

@@ -40,6 +40,7 @@ type Guest struct {
 type Machine struct {
 	Image  Image
 	Memory int      // MB
+	CPUs   int      // 0: one
 	Folder string   // of its socket and logs
 	Extra  []string // further options of QEMU, such as those of devices
 }
@@ -57,7 +58,7 @@ func Boot(node *fabric.Node, name string, m Machine) (*Guest, error) {
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command("qemu-system-x86_64", append([]string{"-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", fmt.Sprint(m.Memory),
+	cmd := exec.Command("qemu-system-x86_64", append([]string{"-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", fmt.Sprint(max(m.CPUs, 1)), "-m", fmt.Sprint(m.Memory),
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-kernel", m.Image.Kernel, "-initrd", m.Image.Initramfs, "-append", "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on tsc=reliable",
 		"-serial", "file:" + g.log,

@@ -78,9 +78,12 @@ func watchASIC(ctx context.Context, s *sonic) (*asic, error) {
 	return a, errors.Join(ctx.Err(), s.steer())
 }
 
-// steer makes the kernel's tables by which rules lead to single uplinks.
+// steer makes the kernel's tables by which rules lead to single uplinks. They are before those of VRFs.
 func (s *sonic) steer() error {
 	return s.leaf.Do(func() error {
+		if err := s.vrfsLast(); s.vrf != "" && err != nil {
+			return err
+		}
 		for i := range uplinks {
 			link, err := netlink.LinkByName(portName(i + 1))
 			if err != nil {
@@ -88,7 +91,7 @@ func (s *sonic) steer() error {
 			}
 			for _, v6 := range []bool{false, true} {
 				h := s.hops(v6)[i]
-				r := &netlink.Route{Table: firstTable + i, LinkIndex: link.Attrs().Index, Gw: h.via.AsSlice(), Dst: anywhere(v6)}
+				r := &netlink.Route{Table: firstTable + i, LinkIndex: link.Attrs().Index, Gw: h.via.AsSlice(), Dst: anywhere(v6), Flags: int(netlink.FLAG_ONLINK)}
 				if err := netlink.RouteReplace(r); err != nil {
 					return fmt.Errorf("route by %s: %w", h, err)
 				}

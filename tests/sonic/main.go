@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -35,8 +36,17 @@ func main() {
 	sonic := flag.String("sonic", "", "`folder` that has SONiC's programs in their places")
 	out := flag.String("out", "build/sonic", "`folder` of report.json and logs")
 	names := flag.String("scenario", "", "`names` of scenarios, separated by commas; without it all run")
+	guest := flag.Bool("guest", false, "run in a guest with Debian's kernel, which has psample, VRFs and PortChannels")
+	join := flag.Bool("join", false, "run nothing, and add the checks of an earlier run in a guest to the report")
 	flag.Parse()
-	err := start(*sonic, *out, *names)
+	if *join {
+		if err := joinReport(filepath.Join(*out, "guest/report.json"), filepath.Join(*out, "report.json"), strings.Split(cmp.Or(*names, guestScenarios), ",")); err != nil {
+			fmt.Fprintf(os.Stderr, "sonic: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
+	err := start(*sonic, *out, *names, *guest)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		os.Exit(exit.ExitCode())
 	}
@@ -47,7 +57,7 @@ func main() {
 }
 
 // start looks at the root, and runs this program again where mounts stay its own.
-func start(sonic, out, names string) error {
+func start(sonic, out, names string, guest bool) error {
 	release, has, err := inspect(sonic)
 	if err != nil {
 		return err
@@ -57,6 +67,9 @@ func start(sonic, out, names string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if guest {
+		return inGuest(ctx, sonic, out, names)
+	}
 	if os.Getenv(envInside) == "" {
 		self, err := os.Executable()
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -113,7 +114,10 @@ func greet(h hop) error {
 	if h.via.Is6() {
 		to.Zone = fmt.Sprint(link.Attrs().Index)
 	}
-	c, err := net.DialUDP("udp", nil, to)
+	d := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error { // in the VRF of the port
+		return c.Control(func(fd uintptr) { _ = unix.BindToDevice(int(fd), h.port) })
+	}}
+	c, err := d.Dial("udp", to.String())
 	if err != nil {
 		return nil // until the port has its address
 	}
@@ -124,8 +128,8 @@ func greet(h hop) error {
 // route routes a prefix over next hops, in the kernel and as fpmsyncd writes it for orchagent; without
 // next hops the route goes.
 func (s *sonic) route(ctx context.Context, to netip.Prefix, over []hop) error {
-	err := s.leaf.Do(func() error { return kernelRoute(to, over) })
-	change := sonicdb.Change{Row: rows.Row{Table: "ROUTE_TABLE", Key: to.String()}, Deleted: len(over) == 0}
+	err := s.leaf.Do(func() error { return kernelRoute(s.vrf, to, over) })
+	change := sonicdb.Change{Row: rows.Row{Table: "ROUTE_TABLE", Key: strings.TrimPrefix(s.vrf+":"+to.String(), ":")}, Deleted: len(over) == 0}
 	if len(over) > 0 {
 		var vias, ports []string
 		for _, h := range over {
@@ -137,9 +141,20 @@ func (s *sonic) route(ctx context.Context, to netip.Prefix, over []hop) error {
 }
 
 // kernelRoute is the route of zebra: next hops of its own, without next-hop objects.
-func kernelRoute(to netip.Prefix, over []hop) error {
+func kernelRoute(vrf string, to netip.Prefix, over []hop) error {
 	dst := &net.IPNet{IP: to.Addr().AsSlice(), Mask: net.CIDRMask(to.Bits(), to.Addr().BitLen())}
 	r := &netlink.Route{Dst: dst, Protocol: unix.RTPROT_BGP, Priority: 20}
+	if vrf != "" {
+		link, err := netlink.LinkByName(vrf)
+		if err != nil {
+			return err
+		}
+		of, ok := link.(*netlink.Vrf)
+		if !ok {
+			return fmt.Errorf("the netdev %s is a %s, and a VRF was expected", vrf, link.Type())
+		}
+		r.Table = int(of.Table)
+	}
 	if len(over) == 0 {
 		return ignore(netlink.RouteDel(r), unix.ESRCH)
 	}

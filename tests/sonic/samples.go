@@ -21,26 +21,30 @@ import (
 	"sluice/orchagent-ext/daemon/process"
 )
 
-// The virtual switch samples nothing. Where the kernel has no psample, sluiced runs as a process of
-// this program, which is sluiced but for the socket that samples come by.
+// The virtual switch samples nothing. sluiced runs as a process of this program, which is sluiced but, where the
+// kernel has no psample, for the socket that samples come by.
 const (
 	envSamples = "SLUICE_SONIC_SAMPLES"
 	envConfig  = "SLUICE_SONIC_CONFIG"
 	envMemory  = "SLUICE_SONIC_MEMORY"
+
+	ofTheKernel = "psample" // value of envSamples
 )
 
 // sampling is how many packets there are to a sample.
 const sampling = 2
 
-// sluiced runs sluiced with samples that come by a socket at a path.
+// sluiced runs sluiced with samples of the kernel, or that come by a socket at a path.
 func sluiced(at string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return process.Run(ctx, &process.Options{
+	o := &process.Options{
 		Version: "sonic", DBConfig: os.Getenv(envConfig), Level: slog.LevelInfo,
 		Files:   process.Files{StateFile: os.Getenv(envMemory), LockFolder: process.LockFolder},
 		Metrics: process.Metrics{Address: process.Off},
-		OpenSamples: func() (int, error) {
+	}
+	if at != ofTheKernel {
+		o.OpenSamples = func() (int, error) {
 			if err := os.Remove(at); err != nil && !errors.Is(err, os.ErrNotExist) { // of an earlier process
 				return -1, err
 			}
@@ -49,14 +53,24 @@ func sluiced(at string) error {
 				return -1, err
 			}
 			return fd, unix.Bind(fd, &unix.SockaddrUnix{Name: at})
-		},
-	}, os.Stdout, os.Stderr)
+		}
+	}
+	return process.Run(ctx, o, os.Stdout, os.Stderr)
 }
 
 // memory is sluiced's state file, and logFile has its log.
 func (s *sonic) memory() string        { return filepath.Join(s.folder, "sluiced.json") }
 func (s *sonic) samplesSocket() string { return filepath.Join(s.folder, "samples") }
-func (s *sonic) logFile() string       { return filepath.Join(s.out, "sluiced.txt") }
+
+// samplesOf is the value of envSamples: the kernel's psample where it has one.
+func (s *sonic) samplesOf() string {
+	if kernelSamples() {
+		return ofTheKernel
+	}
+	return s.samplesSocket()
+}
+
+func (s *sonic) logFile() string { return filepath.Join(s.out, "sluiced.txt") }
 
 // startSluiced starts sluiced, and waits until it runs.
 func (s *sonic) startSluiced(ctx context.Context) error {
@@ -73,7 +87,7 @@ func (s *sonic) startSluiced(ctx context.Context) error {
 		return err
 	}
 	cmd := exec.Command(program)
-	cmd.Env = append(os.Environ(), envSamples+"="+s.samplesSocket(), envConfig+"="+s.redis.Config, envMemory+"="+s.memory())
+	cmd.Env = append(os.Environ(), envSamples+"="+s.samplesOf(), envConfig+"="+s.redis.Config, envMemory+"="+s.memory())
 	cmd.Stdout, cmd.Stderr = log, log
 	if s.sluiced, err = s.leaf.Start(cmd); err != nil {
 		return err
@@ -93,6 +107,9 @@ func (s *sonic) startSluiced(ctx context.Context) error {
 // of psample, as an ASIC that names the port that a packet leaves by. All of the load comes in by the
 // port of the host.
 func (s *sonic) sample(ctx context.Context) (wait func() error, err error) {
+	if kernelSamples() {
+		return s.sampleByKernel(ctx), nil
+	}
 	var from int
 	err = s.leaf.Do(func() (err error) {
 		from, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)

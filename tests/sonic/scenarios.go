@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -13,6 +14,7 @@ import (
 type scenario struct {
 	name, about string
 	limits      []string // of the virtual switch, TYPE=NUMBER each
+	vrf         string   // that the ports are in; "": the default one
 	run         func(context.Context, *sonic) error
 }
 
@@ -29,12 +31,17 @@ var scenarios = []scenario{
 	{name: "denied", about: "ACL tables that the switch has no room for", limits: []string{kindTable + "=1"}, run: denied},
 	{name: "counters", about: "ACL counters that the switch refuses", limits: []string{"SAI_OBJECT_TYPE_ACL_COUNTER=4"}, run: refusedCounters},
 	{name: "rows", about: "hash, copies to the CPU, sFlow, depths of queues", run: rowsOfFeatures},
+	{name: "vrf", about: "placement in a VRF", vrf: "Vrf_a", run: placeVRF},
 	{name: "hang", about: "orchagent that hangs while Sluice is disabled", run: hangs},
 }
 
 // begin starts SONiC, runs the scenario and ends SONiC.
 func (c scenario) begin(ctx context.Context, p place) (err error) {
-	s, err := newSonic(ctx, p, c.limits...)
+	if c.vrf != "" && (!kernelHasVRFs() || !slices.Contains(p.has, "vrfmgrd")) {
+		p.report.skip(c.name, "this kernel has no VRFs, or SONIC no usr/bin/vrfmgrd; make sonic-guest runs it with Debian's kernel")
+		return nil
+	}
+	s, err := newSonic(ctx, p, &c)
 	if err == nil {
 		err = c.run(ctx, s)
 	}

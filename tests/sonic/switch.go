@@ -38,13 +38,13 @@ type sonic struct {
 	asics   *asic
 	sluiced *fabric.Process
 	folder  string // of this scenario; it is removed
+	vrf     string // that the ports are in; "": the default one
 	limits  string // resources of the virtual switch, a line each
 }
 
-// newSonic makes a switch whose virtual ASIC has limits, TYPE=NUMBER each, and starts SONiC on it. Close
-// it in the end, after an error, too.
-func newSonic(ctx context.Context, p place, limits ...string) (s *sonic, err error) {
-	s = &sonic{place: p, daemons: map[string]*fabric.Process{}, limits: strings.Join(limits, "\n") + "\n"}
+// newSonic makes the switch of a scenario, and starts SONiC on it. Close it in the end, after an error, too.
+func newSonic(ctx context.Context, p place, of *scenario) (s *sonic, err error) {
+	s = &sonic{place: p, daemons: map[string]*fabric.Process{}, limits: strings.Join(of.limits, "\n") + "\n", vrf: of.vrf}
 	if s.folder, err = os.MkdirTemp("", "sluice-sonic-"); err != nil {
 		return s, err
 	}
@@ -97,6 +97,11 @@ func (s *sonic) configure(ctx context.Context) error {
 	for _, group := range []string{"PORT", "QUEUE"} {
 		err = errors.Join(err, s.set(ctx, "FLEX_COUNTER_TABLE", group, "FLEX_COUNTER_STATUS", "enable"))
 	}
+	inVRF := []string{"ipv6_use_link_local_only", "enable"}
+	if s.vrf != "" {
+		err = errors.Join(err, s.set(ctx, "VRF", s.vrf, "fallback", "false"))
+		inVRF = append(inVRF, "vrf_name", s.vrf)
+	}
 	for i := range uplinks + 1 {
 		name, role := portName(i), "fabric"
 		addresses := []string{}
@@ -109,7 +114,7 @@ func (s *sonic) configure(ctx context.Context) error {
 		err = errors.Join(err,
 			s.set(ctx, "PORT", name, "lanes", lanes[i], "alias", fmt.Sprint("fortyGigE0/", 4*i), "index", fmt.Sprint(i), "speed", "40000", "mtu", fmt.Sprint(portMTU), "admin_status", "up"),
 			s.set(ctx, "SLUICE_PORT", name, "role", role),
-			s.set(ctx, "INTERFACE", name, "ipv6_use_link_local_only", "enable"))
+			s.set(ctx, "INTERFACE", name, inVRF...))
 		for _, a := range addresses {
 			err = errors.Join(err, s.set(ctx, "INTERFACE", name+"|"+a, "NULL", "NULL"))
 		}
@@ -178,8 +183,8 @@ func (s *sonic) startSwss(ctx context.Context) error {
 	}
 	err := errors.Join(s.run("portmgrd"), s.run("intfmgrd"), s.run("neighsyncd"))
 	for _, p := range s.has {
-		if p == "vlanmgrd" || p == "teammgrd" || p == "teamsyncd" || p == "vrfmgrd" {
-			continue // they need modules of the kernel that no scenario needs
+		if p == "vlanmgrd" || p == "teammgrd" || p == "teamsyncd" || p == "vrfmgrd" && s.vrf == "" {
+			continue // they need modules of the kernel that the scenario does not
 		}
 		err = errors.Join(err, s.run(p))
 	}

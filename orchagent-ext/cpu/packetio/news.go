@@ -154,6 +154,14 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 	if r.config.Computed && !r.computed(p, f) {
 		return
 	}
+	if p.Opcode().Service() == roce.ServiceUD {
+		// An entry of the switch matches without the source queue pair of the DETH, by which datagrams
+		// to one queue pair differ: they stay at their label.
+		if f.DestQP > roceManagement {
+			r.datagrams.Add(1)
+		}
+		return
+	}
 	at := &r.ports[f.Slot()]
 	if f.Packets == 1 {
 		*at = ports{} // another flow had the slot
@@ -168,14 +176,7 @@ func (r *Reader) observed(i int, f *flow.Flow) {
 		return
 	}
 	var label uint32
-	if p.Opcode().Service() == roce.ServiceUD {
-		// An entry of the switch matches without the source queue pair, so all datagrams to one
-		// queue pair have the label of the first one.
-		label = f.Label(r.config.Algorithm, 0)
-		if f.DestQP > roceManagement {
-			r.datagrams.Add(1)
-		}
-	} else if r.config.ZeroSrcQP || r.config.Computed {
+	if r.config.ZeroSrcQP || r.config.Computed {
 		label = f.Label(r.config.Algorithm, 0)
 	} else {
 		label = r.table.Label(f, r.config.Algorithm)

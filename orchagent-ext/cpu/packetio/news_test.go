@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"sluice/orchagent-ext/wire/roce"
 )
 
 // With Seen each flow is reported at its first packet and then from time to time, with the octets
@@ -57,4 +59,36 @@ func TestFlowsAreReportedByTheTimesOfTheirPackets(t *testing.T) {
 	if want := []int64{0, 20, 40, 60, 80, 100, 120, 140, 160, 180}; !slices.Equal(got, want) {
 		t.Errorf("reports of packets of %v ms, want %v", got, want)
 	}
+}
+
+// Datagrams to one queue pair differ by the source queue pair, which an entry cannot match: they get none,
+// and each is counted. Those of RDMA-CM are not.
+//
+//conformance:draft-hu/qp-pair
+func TestDatagramsStayAtTheirLabel(t *testing.T) {
+	for qp, want := range map[uint32]uint64{0xabcdef: 8, 1: 0} {
+		var b [][]Frame
+		for range 8 {
+			b = append(b, []Frame{datagram(t, qp, 0x123456)})
+		}
+		r, news := run(t, Config{Labels: true, ZeroOnly: true}, b...)
+		if s := r.Stats(); s.Datagrams != want || s.NewFlows != 0 || len(news) != 0 {
+			t.Errorf("to queue pair %#x: %d counted, %d flows are to be labelled", qp, s.Datagrams, s.NewFlows)
+		}
+	}
+}
+
+// datagram is an unlabelled one from a queue pair to another.
+func datagram(t *testing.T, to, from uint32) Frame {
+	b := roce.Ethernet{EtherType: roce.EtherTypeIPv6}.Append(nil)
+	ip := len(b)
+	b = roce.IPv6Header{NextHeader: 17, HopLimit: 64, Src: [16]byte{0x20, 15: 1}, Dst: [16]byte{0x20, 15: 2}}.Append(b)
+	b = roce.UDPHeader{SrcPort: 49152, DstPort: roce.UDPPort}.Append(b)
+	b = roce.BTH{Opcode: roce.UDSendOnly, PKey: 0xffff, DestQP: to}.Append(b)
+	b = roce.DETH{QKey: 1, SrcQP: from}.Append(b)
+	b, err := roce.Finish(append(b, make([]byte, 64)...), ip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Frame{Data: b, Length: len(b)}
 }

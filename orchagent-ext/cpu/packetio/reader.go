@@ -57,7 +57,7 @@ type Stats struct {
 	FlowsKnown  uint64 // flows in the table now
 	SamplesFull uint64 // samples for placement that found the queue full
 	Unfollowed  uint64 // packets of connections beyond the room of Config.Health
-	Datagrams   uint64 // news of datagrams, whose label leaves the source queue pair out
+	Datagrams   uint64 // that stay at their label, since entries cannot match their source queue pair
 }
 
 // Config of a Reader.
@@ -235,6 +235,7 @@ func (r *Reader) burst(frames []Frame) {
 	}
 	r.table.Expire(now, int64(r.config.Idle), budget)
 	if r.meter != nil {
+		r.ignored(r.meter.Omitted())
 		r.meter.Tick()
 	}
 	if r.biflows != nil {

@@ -118,7 +118,7 @@ func (r *running) rows(set fill) []ygot.GoStruct {
 		report: r.report, bad: r.messages.Count, dropped: r.messages.Dropped, policed: r.messages.Policed, full: r.messages.Full(), solicited: r.neighbors.Solicited(),
 	}
 	if s, err := r.library.FlowStats(); err == nil { // else it does not count
-		n.unmonitored, n.queueFull, n.queueLost, n.queueStale = s.Unmonitored, s.HoldQueueFull, s.HoldQueueLost, s.HoldQueueStale
+		n.unmonitored, n.queueFull, n.queueLost, n.queueStale, n.queuePassed = s.Unmonitored, s.HoldQueueFull, s.HoldQueueLost, s.HoldQueueStale, s.HoldQueuePassed
 	}
 	return n.rows(set)
 }

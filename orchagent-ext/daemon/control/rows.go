@@ -38,6 +38,8 @@ type notifications struct {
 	unmonitored uint64 // packets of flows beyond the room that the switch has to watch
 	// packets of held flows that found the hold queue full, were lost in it, or waited there while sluiced was frozen
 	queueFull, queueLost, queueStale uint64
+	// packets of held flows that went on, since nothing could be held then
+	queuePassed uint64
 }
 
 // rows returns one row for each kind of message.
@@ -48,7 +50,7 @@ func (n *notifications) rows(set fill) []ygot.GoStruct {
 		Full: &c.Full, Ignored: &c.Ignored, Watchdog: &c.Watchdog, Unverified: &c.Unverified, HoldFailed: &c.HoldFailed, Unmeasured: &c.Unmeasured,
 		NoNeighbor: &c.NoNeighbor, Host: &c.Host, Ipv4: &c.IPv4, Relabelled: &c.Relabelled, Unreadable: &c.Unreadable, QpUnknown: telemetry.Count(0),
 		TxPoliced: &c.TxPoliced, Events: &c.Events, EventsLost: &c.EventsLost, Unmonitored: &n.unmonitored,
-		FlowsFull: &c.FlowsFull, ReadFailed: &c.ReadFailed, HoldQueueFull: &n.queueFull, HoldQueueLost: &n.queueLost, HoldQueueStale: &n.queueStale, Solicited: &n.solicited,
+		FlowsFull: &c.FlowsFull, ReadFailed: &c.ReadFailed, HoldQueueFull: &n.queueFull, HoldQueueLost: &n.queueLost, HoldQueueStale: &n.queueStale, HoldQueuePassed: &n.queuePassed, Solicited: &n.solicited,
 		DroppedPoliced: &c.Policed, DroppedLate: &c.Late, DroppedUnknownStream: &c.UnknownStream, DroppedOff: &c.Off, DroppedFull: &n.full,
 	}
 	n.received(set, pfcm, notify.KindPFCM, c.Received, c.Sender, c.RefusedFor)
@@ -122,7 +124,7 @@ func (c *holdCount) add(s sai.HoldState, err error) {
 // holdRow returns a row of SLUICE_HOLD. port is the one by which the flow leaves, and the message
 // came in.
 func holdRow(h *flowcontrol.Hold, port string, since, until time.Time, did holdCount) *telemetry.Hold {
-	key := fmt.Sprintf("%s,%s,%#04x,%d", h.From, port, h.Stream, h.Queue)
+	key := fmt.Sprintf("%s,%s,%s,%s,%#04x,%d", h.From, port, h.Source, h.Destination, h.Stream, h.Queue)
 	why := fmt.Sprintf("queue %d of the neighbor %s is congested by it", h.Queue, h.From)
 	row := &telemetry.Hold{
 		Id: &key, From: telemetry.Text(h.From.WithZone("").String()), Port: &port, Queue: &h.Queue, StreamId: &h.Stream, Method: telemetry.Text(string(engine.Exact)),

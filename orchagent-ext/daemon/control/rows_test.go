@@ -84,11 +84,11 @@ func TestRowsAreOfTheModel(t *testing.T) {
 		t.Error(e.Err())
 	}
 	for row, want := range map[string]map[string]string{
-		"SLUICE_NOTIFY_STATS|pfcm":                 {"received": fmt.Sprint(int(notify.BadSource) + 2*2 + 3), "dropped_policed": "3", "reaction_us_p50": "100.0", "reaction_us_n": "1", "dropped_sender": "2"},
-		"SLUICE_NOTIFY_STATS|rate-advice":          {"sent": "0"},
-		"SLUICE_HOLD|fe80::1,Ethernet0,0x0007,0":   {"state": "held", "action": "reduce", "reduction": "30", "rate_mbps": "5", "octets": "11", "dropped": "44", "stream_id": "7", "since": "2026-11-21T12:00:00Z"},
-		"SLUICE_HOLD|192.0.2.1,::1,::2,0x123456,0": {"state": "ignored", "action": "pause", "message": "ppfc", "stream_id": "", "octets": ""},
-		"SLUICE_FLOW|f":                            {"state": "congested", "stream_id": "9", "exact": "true", "egress_port": "Ethernet0"},
+		"SLUICE_NOTIFY_STATS|pfcm":                       {"received": fmt.Sprint(int(notify.BadSource) + 2*2 + 3), "dropped_policed": "3", "reaction_us_p50": "100.0", "reaction_us_n": "1", "dropped_sender": "2"},
+		"SLUICE_NOTIFY_STATS|rate-advice":                {"sent": "0"},
+		"SLUICE_HOLD|fe80::1,Ethernet0,::1,::2,0x0007,0": {"state": "held", "action": "reduce", "reduction": "30", "rate_mbps": "5", "octets": "11", "dropped": "44", "stream_id": "7", "since": "2026-11-21T12:00:00Z"},
+		"SLUICE_HOLD|192.0.2.1,::1,::2,0x123456,0":       {"state": "ignored", "action": "pause", "message": "ppfc", "stream_id": "", "octets": ""},
+		"SLUICE_FLOW|f":                                  {"state": "congested", "stream_id": "9", "exact": "true", "egress_port": "Ethernet0"},
 	} {
 		got, ok := written[row]
 		if !ok {

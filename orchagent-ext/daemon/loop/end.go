@@ -83,7 +83,7 @@ func (o *orch) removeObjects(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		o.conf.Log.Info("objects removed from the switch", "objects", outcome.Removed)
+		o.conf.Log.Info("objects removed from the switch", "removed", outcome.Removed, "handed_over", outcome.HandedOver)
 	}
 	o.ledger.EndCopy()
 	return errors.Join(o.out.clear(ctx), o.warm.Forget(ctx))

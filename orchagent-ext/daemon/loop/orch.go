@@ -73,9 +73,9 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 			return o.end(writing)
 		}
 		news := o.path.NewFlows()
-		var neighbors <-chan struct{}
+		var neighbors, below <-chan struct{}
 		if o.sw != nil {
-			neighbors = o.sw.control.Changed()
+			neighbors, below = o.sw.control.Changed(), o.sw.audit.News()
 		}
 		placed := o.placement.Events()
 		act := func() {}
@@ -83,6 +83,8 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 		case <-ctx.Done():
 		case <-neighbors:
 			act = func() { o.neighborsChanged(writing, g) }
+		case <-below:
+			act = o.audit
 		case <-placed.Hops:
 			act = o.placement.HopsChanged
 		case <-placed.Order:
@@ -137,6 +139,7 @@ func (o *orch) act(ctx, writing context.Context, g task.Group) time.Duration {
 // poll reads counters, and publishes. It reports whether the switch is to be brought to the
 // configuration again.
 func (o *orch) poll(ctx, writing context.Context, g task.Group) (drifted bool) {
+	o.audit()
 	drifted = o.checkDrift()
 	if ctx.Err() == nil { // a Redis that hangs has held up the loop
 		o.reconcileStreamIDs(g)
@@ -191,8 +194,8 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	for _, problem := range outcome.Problems {
 		o.conf.Log.Warn("object omitted", "reason", problem)
 	}
-	if outcome.Created+outcome.Removed+outcome.Set > 0 {
-		o.conf.Log.Info("switch reconciled", "created", outcome.Created, "removed", outcome.Removed, "set", outcome.Set)
+	if outcome.Created+outcome.Removed+outcome.HandedOver+outcome.Set > 0 {
+		o.conf.Log.Info("switch reconciled", "created", outcome.Created, "removed", outcome.Removed, "handed_over", outcome.HandedOver, "set", outcome.Set)
 	}
 	o.sw.outcome = outcome
 	if p.Export != nil {

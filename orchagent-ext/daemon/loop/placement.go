@@ -27,9 +27,11 @@ func (o *orch) reconcilePlacement(g task.Group) {
 	})
 }
 
-// reconcileSharing brings the sharing of loads to the configuration.
+// reconcileSharing brings the sharing of loads to the configuration, once there is one.
 func (o *orch) reconcileSharing(g task.Group) {
-	o.placement.Share(g, o.settings().Placement.Fabric, o.etcdAccess(), o.conf.Log)
+	if want := o.settings(); want != nil {
+		o.placement.Share(g, want.Placement.Fabric, o.etcdAccess(), o.conf.Log)
+	}
 }
 
 // holds are those of flow control.

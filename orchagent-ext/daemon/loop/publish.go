@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/desired"
@@ -64,6 +65,8 @@ func (o *orch) describe(s *status.Report) {
 	}
 	o.path.Describe(s)
 	s.Warn(o.sw.Warnings()...)
+	s.Warn(o.sw.audit.Warnings()...)
+	s.Row.Drift = telemetry.Text(strings.Join(o.sw.audit.Texts(), "; "))
 	s.Warn(o.entries.Warning(o.conf.Now()))
 	shown := o.entries.Heaviest()
 	o.streams.Show(shown, o.entries.All)
@@ -152,13 +155,15 @@ func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
 	cpu, trips := o.path.Stats(), o.path.RoundTrips()
 	ids := o.streams.Counts()
 	noCapacity, noRoom, evicted := o.entries.Refused()
+	driftFound, driftMended := o.sw.audit.Counts()
 	return &telemetry.Stats{
 		ReadTime: telemetry.FineStamp(o.conf.Now()), LabelSkippedPercent: &share,
 		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost.RingFull, CpuPoliced: &lost.Policed, CpuDiscarded: lost.Discarded,
 		CpuRoce: &cpu.RoCE, CpuTunnelled: &cpu.Tunnelled, CpuNotRoce: &cpu.NotRoCE, CpuMalformed: &cpu.Malformed, CpuQueueFull: &cpu.QueueFull,
-		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce, CpuUnfollowed: &cpu.Unfollowed, CpuSamplesFull: &cpu.SamplesFull,
+		CpuNewFlows: &cpu.NewFlows, CpuFlows: &cpu.FlowsKnown, CpuSeenOnce: &cpu.SeenOnce, CpuUnfollowed: &cpu.Unfollowed, CpuDatagrams: &cpu.Datagrams, CpuSamplesFull: &cpu.SamplesFull,
 		RttSamples: &trips.Taken, RttRefused: telemetry.Count(trips.Short + trips.Long), RttRepeated: &trips.Repeated, RttUnfollowed: &trips.Full,
 		FlowsWithoutEntry: telemetry.Count(noCapacity + noRoom), FlowsRefusedCapacity: &noCapacity, FlowsRefusedSwitch: &noRoom, FlowsEvicted: &evicted,
+		DriftFound: &driftFound, DriftMended: &driftMended,
 		LoopFaults: telemetry.Count(o.faults.Count), TextsTruncated: telemetry.Count(text.Cuts()),
 		StreamIdFlows: &ids.Flows, StreamIdWaiting: &ids.Waiting, StreamIdConflicts: &ids.Conflicts,
 		StreamIdAllocated: &ids.Allocated, StreamIdChanged: &ids.Changed, StreamIdFailed: &ids.Failed, StreamIdLeasesLost: &ids.LeasesLost,

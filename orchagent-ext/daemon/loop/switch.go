@@ -17,6 +17,7 @@ import (
 	"sluice/orchagent-ext/daemon/settings"
 	"sluice/orchagent-ext/daemon/statistics"
 	"sluice/orchagent-ext/db/telemetry"
+	"sluice/orchagent-ext/switch/audit"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/gate"
 	"sluice/orchagent-ext/switch/orchagent"
@@ -34,6 +35,10 @@ type Switch struct {
 
 	// Rules sends flows to next hops, from any goroutine; nil: the engine does, by Driver.
 	Rules placement.RuleSwitch
+
+	// System is what is below the switch, where other programs may take away what Sluice made;
+	// nil: that is not known.
+	System audit.System
 
 	// Turns gives turns at the switch; nil for a driver that writes rows.
 	Turns *gate.Gate
@@ -106,6 +111,8 @@ type opened struct {
 	control control.Control
 	// at which queues were to be read when the policy was brought to the switch
 	pace time.Duration
+	// of the system below; nil: it is not audited
+	audit *audit.Auditor
 }
 
 // forEntries returns the switch as entries need it.
@@ -173,7 +180,7 @@ func (o *orch) openBy(writing context.Context, d settings.Driver, left []*engine
 	if err != nil {
 		return nil, err
 	}
-	return &opened{Switch: sw, driver: d, cpu: o.settings().Policy.CPU, engine: engine}, nil
+	return &opened{Switch: sw, driver: d, cpu: o.settings().Policy.CPU, engine: engine, audit: audit.New(sw.System, o.conf.Log, o.conf.Now)}, nil
 }
 
 // clear removes the objects of a driver that is no longer wanted.
@@ -182,6 +189,7 @@ func (o *orch) clear(writing context.Context, d settings.Driver, left []*engine.
 	if err != nil {
 		return err
 	}
+	sw.audit.Close()
 	defer func() { err = errors.Join(err, sw.Close()) }()
 	_, err = sw.engine.Reconcile(engine.Policy{})
 	return err
@@ -195,6 +203,7 @@ func (o *orch) closeSwitch() error {
 	o.stopParts()
 	o.statistics.Reconcile(statistics.Settings{})
 	sw := o.sw
+	sw.audit.Close()
 	o.sw, o.ended = nil, &control.Control{}
 	// a pointer to sw.control would keep all entries of the switch
 	o.ended.Continue(&sw.control)
@@ -233,6 +242,14 @@ func (o *orch) reopen(writing context.Context, why error) error {
 	// they stay beside those that are taken over, until the collector's next cycle.
 	debug.FreeOSMemory()
 	return errors.Join(err, o.openSwitch(writing))
+}
+
+// audit checks whether the system below the switch has what Sluice made there, and puts it back
+// unless SONiC is loading its tables again.
+func (o *orch) audit() {
+	if o.sw != nil {
+		o.sw.audit.Look(o.desired.Phase() == desired.Steady)
+	}
 }
 
 // checkDrift checks whether other processes have changed Sluice's objects, and reports

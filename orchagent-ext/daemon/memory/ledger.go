@@ -100,7 +100,7 @@ func (l *Ledger) Left(ctx context.Context) (left *Left, err error) {
 	}
 	for _, u := range left.unknown {
 		l.log.Warn("ledger row ignored: sluiced did not write it", "key", fmt.Sprintf("%.100q", u.row.Key), "fields", fmt.Sprintf("%.1000q", fmt.Sprint(u.row.Fields)), "error", fmt.Sprintf("%.200s", u.why))
-		l.unknown = fmt.Sprintf("ignored a row of SLUICE_ASIC_OBJECT that sluiced did not write (%.100q): its object may stay on the switch", u.row.Key)
+		l.unknown = fmt.Sprintf("ignored a row of SLUICE_ASIC_OBJECT that sluiced did not write (%.100q): its object may be left on the switch", u.row.Key)
 	}
 	return left, nil
 }

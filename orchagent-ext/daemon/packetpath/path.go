@@ -127,7 +127,7 @@ func (p *Path) Describe(r *status.Report) {
 		r.Warn("cannot export flows: " + p.exportErr.Error())
 	}
 	if p.Stats().Datagrams > 0 {
-		r.Warn("the method rewrite cannot match the source queue pair of datagrams (UD): all that go to one queue pair have one label, with source queue pair 0; compute tells them apart")
+		r.Warn("datagrams (UD) stay at their label (cpu_datagrams): the method rewrite cannot match their source queue pair, which compute reads")
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/host/machine"
+	"sluice/orchagent-ext/switch/audit"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/switch/gate"
 	"sluice/orchagent-ext/switch/saidriver"
@@ -80,11 +81,13 @@ func (o *opener) open(want loop.Opening) (*loop.Switch, error) {
 	sw := saidriver.New(lib, saidriver.Options{Connected: o.options.Connect, Kernel: soft, Created: o.guard.Created(), Creating: o.guard.Creating(), Last: o.guard.Last})
 	source := packetio.NewSAI(lib, sw.Ports.IfIndex, sw.CPU.Copies)
 	hardware := &switched{Driver: sw, source: source, opened: opened, statistics: lib.Beside(o.gate.At(context.Background(), gate.Statistics)), warm: o.options.warmFile() != "", log: o.log}
+	var below audit.System // that of other libraries is not known
 	if soft {
+		below = lib
 		hardware.reload = func(ports []engine.Port) error { return lib.ReloadPorts(profilePorts, portList(ports)) }
 	}
 	return &loop.Switch{
-		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Turns: o.gate,
+		Driver: o.guard.Driver(sw), Source: source, Hardware: hardware, Kernel: soft, Turns: o.gate, System: below,
 		Control: control.Switch{Library: lib.Beside(o.gate.At(context.Background(), gate.Holds)), Ports: sw.Ports, Depths: depths(lib, o.gate)},
 	}, nil
 }

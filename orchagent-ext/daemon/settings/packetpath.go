@@ -30,9 +30,10 @@ func (r *resolved) export() *packetpath.Export {
 	x := r.IPFIX
 	return &packetpath.Export{
 		Meter: ipfix.MeterConfig{
-			Active:    time.Duration(*x.ActiveTimeoutS) * time.Second,
-			PerPacket: x.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_packet,
-			OrFlags:   x.Flags == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Flags_or,
+			Active:      time.Duration(*x.ActiveTimeoutS) * time.Second,
+			PerPacket:   x.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_packet,
+			OrFlags:     x.Flags == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Flags_or,
+			OmitInvalid: x.Invalid == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Invalid_omit,
 		},
 		Idle:   time.Duration(*x.IdleTimeoutS) * time.Second,
 		Biflow: x.Mode == model.SonicSluice_SonicSluice_SLUICE_IPFIX_Global_Mode_biflow,

@@ -20,7 +20,7 @@ const hashField = "IPV6_FLOW_LABEL"
 // set.
 func (r *resolved) policy() engine.Policy {
 	p := engine.Policy{
-		FlowCapacity: *r.Global.FlowCapacity, ManageHash: *r.FlowLabel.ManageSwitchHash,
+		FlowCapacity: *r.Global.FlowCapacity, ManageHash: *r.FlowLabel.ManageSwitchHash, NoPorts: !*r.FlowLabel.HashPorts,
 		CPU: engine.CPU{Rate: *r.Global.CpuRate, Burst: *r.Global.CpuBurst},
 	}
 	if r.disabled() {

@@ -118,6 +118,16 @@ var (
 	rdmaDestinationAddress   = Element{Name: "rdmaDestinationAddress", Type: IPv6Address, Semantics: Default, Description: "final destination address of the RDMA session, IPv4 as ::ffff:a.b.c.d", space: own, number: 12}
 )
 
+// firstLater is the offset of the first element that came after those of health.
+const firstLater = 40
+
+// rdmaInvalidPackets counts packets that [roce.Packet.Valid] refuses.
+var rdmaInvalidPackets = Element{
+	Name: "rdmaInvalidPacketDeltaCount", Type: Unsigned32, Semantics: DeltaCounter,
+	Description: "packets of another transport header version than 0, or with a wrong ICRC where they were seen whole",
+	space:       own, number: firstLater, units: unitsPackets,
+}
+
 // packetsOf are the elements that count packets by the class of their opcode.
 var packetsOf = func() (all [numClasses]Element) {
 	for c := range all {
@@ -142,7 +152,7 @@ var RDMA = func() []*Element {
 	for c := range packetsOf {
 		all = append(all, &packetsOf[c])
 	}
-	return all
+	return append(all, &rdmaInvalidPackets)
 }()
 
 // drafted is how many of RDMA draft-lin defines.
@@ -250,8 +260,11 @@ func (r Registry) ID(e *Element) (pen uint32, id uint16, ok bool) {
 		}
 		return 0, r.IDs[e.number], true
 	}
-	last := len(RDMA) - 1 // of those that go together
-	if e.number >= firstHealth {
+	last := firstHealth - 1 // of those that go together
+	switch {
+	case e.number >= firstLater:
+		last = firstLater
+	case e.number >= firstHealth:
 		last += len(HealthElements)
 	}
 	// no room above: they go below

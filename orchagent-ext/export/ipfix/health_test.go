@@ -152,10 +152,10 @@ func TestHealthRecordsCountEveryFault(t *testing.T) {
 		more         []ipfixtest.Record
 		template     uint16
 	}{
-		{"samples", false, false, 0, nil, 391 + 1},
-		{"whole", true, false, 0, []ipfixtest.Record{whole}, 391 + 1 + 4},
-		{"timed", true, true, 0, []ipfixtest.Record{whole, timed, rtt}, 391 + 1 + 4 + 8 + 16},
-		{"at a place", true, true, 3, []ipfixtest.Record{whole, timed, rtt, {"observationPointId": uint64(3)}}, 391 + 1 + 2 + 4 + 8 + 16},
+		{"samples", false, false, 0, nil, 519 + 1},
+		{"whole", true, false, 0, []ipfixtest.Record{whole}, 519 + 1 + 4},
+		{"timed", true, true, 0, []ipfixtest.Record{whole, timed, rtt}, 519 + 1 + 4 + 8 + 16},
+		{"at a place", true, true, 3, []ipfixtest.Record{whole, timed, rtt, {"observationPointId": uint64(3)}}, 519 + 1 + 2 + 4 + 8 + 16},
 	} {
 		d := decodeHealth(t, ipfix.Process{}, func(w *ipfix.Writer) {
 			c := newConnection(t, ipfix.HealthConfig{Whole: tt.whole, Timed: tt.timed}, health.Config{Untimed: !tt.timed, Stall: int64(time.Millisecond)}, w.ExportHealth)

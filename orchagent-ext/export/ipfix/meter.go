@@ -16,6 +16,9 @@ type MeterConfig struct {
 	Active     time.Duration // a flow that lasts so long is reported; 0: 60 s
 	PerPacket, // a record of each packet, none of flows
 	OrFlags bool // flags of all packets OR-ed, not of the last one
+	// packets that a receiver would refuse (see [roce.Packet.Valid]) are left out of records, in which
+	// they are counted otherwise
+	OmitInvalid bool
 }
 
 // account is a meter's state of a flow beside the flow table. It is one cache
@@ -51,11 +54,18 @@ type Meter struct {
 	config   MeterConfig
 	table    *flow.Table
 	accounts []account
-	// classes: packets by class, and those of none, since the last record
-	classes [][numClasses + 1]uint32
-	batch   []Record
-	export  func([]Record)
+	classes  []counts
+	batch    []Record
+	export   func([]Record)
+	omitted  uint64 // packets since the last call of Omitted
+	octets   uint64 // of those
 }
+
+// counts are the packets of a flow by class, and of none, since the last record; and at invalidAt those that
+// a receiver would refuse.
+type counts [numClasses + 2]uint32
+
+const invalidAt = numClasses + 1
 
 // Defaults of a Meter, and the number of records that it passes on at once.
 const (
@@ -76,7 +86,7 @@ func NewMeter(c MeterConfig, export func([]Record)) *Meter {
 	m := &Meter{config: c, batch: make([]Record, 0, batchSize), export: export}
 	if !c.PerPacket {
 		m.accounts = make([]account, c.Capacity)
-		m.classes = make([][numClasses + 1]uint32, c.Capacity)
+		m.classes = make([]counts, c.Capacity)
 	}
 	return m
 }
@@ -90,8 +100,15 @@ func (m *Meter) Follow(t *flow.Table) { m.table = t }
 // time now (ns since 1970, or flow.NoTime). ingress and egress are interface indexes, 0 where
 // they are not known.
 func (m *Meter) Observe(p *roce.Packet, f *flow.Flow, ingress, egress uint32, now int64) {
+	valid := p.Valid()
+	if !valid && m.config.OmitInvalid {
+		m.omitted++
+		m.octets += uint64(p.Len())
+		m.Skip(p, f)
+		return
+	}
 	if m.config.PerPacket {
-		m.packet(p, f, ingress, egress, now)
+		m.packet(p, f, ingress, egress, now, valid)
 		return
 	}
 	a := &m.accounts[f.Slot()]
@@ -104,6 +121,9 @@ func (m *Meter) Observe(p *roce.Packet, f *flow.Flow, ingress, egress uint32, no
 	}
 	a.observe(p, m.config.OrFlags)
 	m.classes[f.Slot()][classOf[a.opcode]]++
+	if !valid {
+		m.classes[f.Slot()][invalidAt]++
+	}
 	a.ingress, a.egress = ingress, egress
 	if timed && now-a.start >= int64(m.config.Active) {
 		m.report(f, a, ActiveTimeout)
@@ -119,6 +139,13 @@ func (m *Meter) Skip(p *roce.Packet, f *flow.Flow) {
 	a := &m.accounts[f.Slot()]
 	a.packets++
 	a.octets += uint64(p.Len())
+}
+
+// Omitted returns the packets and their octets that were left out as invalid since the last call.
+func (m *Meter) Omitted() (packets, octets uint64) {
+	packets, octets = m.omitted, m.octets
+	m.omitted, m.octets = 0, 0
+	return packets, octets
 }
 
 // Offsets into the base transport header in octets, and masks of the flags there.
@@ -162,7 +189,7 @@ func (m *Meter) Removed(f *flow.Flow, why flow.Reason) {
 	a := &m.accounts[f.Slot()]
 	m.report(f, a, reason)
 	*a = account{}
-	m.classes[f.Slot()] = [numClasses + 1]uint32{}
+	m.classes[f.Slot()] = counts{}
 }
 
 // Flush reports every flow that had packets since its last record, as when the
@@ -200,19 +227,22 @@ func (m *Meter) report(f *flow.Flow, a *account, why EndReason) {
 	r.EndReason = why
 	r.Octets, r.Packets = f.Bytes-a.octets, f.Packets-a.packets
 	r.Start, r.End = min(start, end), end
-	counts := &m.classes[f.Slot()]
-	r.Classes = [numClasses]uint32(counts[:numClasses])
-	*counts = [numClasses + 1]uint32{}
+	c := &m.classes[f.Slot()]
+	r.Classes, r.Invalid = [numClasses]uint32(c[:numClasses]), c[invalidAt]
+	*c = counts{}
 	*a = account{packets: f.Packets, octets: f.Bytes}
 }
 
 // packet adds the record of a single packet.
-func (m *Meter) packet(p *roce.Packet, f *flow.Flow, ingress, egress uint32, now int64) {
+func (m *Meter) packet(p *roce.Packet, f *flow.Flow, ingress, egress uint32, now int64, valid bool) {
 	a := account{ingress: ingress, egress: egress}
 	a.observe(p, false)
 	r := m.record(f, &a)
 	r.Packet = true
 	r.Octets, r.Packets = uint64(p.Len()), 1
+	if !valid {
+		r.Invalid = 1
+	}
 	r.Start, r.End = now, now
 }
 

@@ -5,6 +5,7 @@ package ipfix_test
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -134,7 +135,7 @@ func TestFlagsAreOred(t *testing.T) {
 //conformance:draft-lin/flags1 draft-lin/flags2 draft-lin/flags3
 func TestPacketRecords(t *testing.T) {
 	m := newMetered(ipfix.MeterConfig{Capacity: 4, PerPacket: true})
-	p := packetOf(t, roce.BTH{Opcode: roce.RCSendOnly, DestQP: 7, PSN: 9}, 3, 8)
+	p := packetOf(t, roce.BTH{Opcode: roce.RCSendOnly, Solicited: true, Pad: 2, PKey: 0x8001, BECN: true, Resv6: 0x15, DestQP: 0x123456, AckReq: true, Resv7: 0x2a, PSN: 0xabcdef}, 3, 8)
 	for i := range int64(100) {
 		m.observe(p, 1000+i)
 	}
@@ -142,7 +143,8 @@ func TestPacketRecords(t *testing.T) {
 	m.Flush()
 	got := m.taken()
 	want := ipfix.Record{
-		Src: netip.MustParseAddr("10.0.0.1").As16(), Dst: netip.MustParseAddr("10.0.0.2").As16(), SrcPort: 0xc000, DestQP: 7, PSN: 9,
+		Src: netip.MustParseAddr("10.0.0.1").As16(), Dst: netip.MustParseAddr("10.0.0.2").As16(), SrcPort: 0xc000, DestQP: 0x123456, PSN: 0xabcdef,
+		PKey: 0x8001, Flags1: 0xa0, Flags2: 0x40, Flags3: 0x80,
 		Ingress: 3, Egress: 4, Opcode: uint8(roce.RCSendOnly), TrafficClass: 3, Packet: true,
 		Octets: 52, Packets: 1, CEOctets: 52, CEPackets: 1, Start: 1099, End: 1099,
 	}
@@ -256,5 +258,51 @@ func TestFlowOlderThanTheMeter(t *testing.T) {
 	m.Flush()
 	if len(got) != 1 || got[0].Packets != 2 || got[0].Start != 1*second || got[0].End != 5*second {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A record counts the packets that a receiver would refuse: TVer above 0, or an ICRC that is wrong where
+// the packet was seen whole. With OmitInvalid they are in no record, and counted.
+func TestMeterMarksOrOmitsInvalidPackets(t *testing.T) {
+	version := func(b []byte) { b[20+8+1] |= 2 } // IPv4, UDP, TVer
+	payload := func(b []byte) { b[len(b)-8] ^= 1 }
+	observe := func(m *metered, change func([]byte), less int) {
+		b := frameOf(t, roce.BTH{Opcode: roce.RCSendOnly, DestQP: 0x77}, 0, 64)
+		change(b)
+		var p roce.Packet
+		if err := p.ParseIP(b[:len(b)-less], len(b)); err != nil {
+			t.Fatal(err)
+		}
+		m.observe(&p, second)
+	}
+	for _, tt := range []struct {
+		perPacket, omit bool
+		want            []uint32 // of each record: packets, invalid ones
+	}{
+		{false, false, []uint32{4, 3}},
+		{false, true, []uint32{1, 0}},
+		{true, false, []uint32{1, 0, 1, 1, 1, 1, 1, 1}},
+		{true, true, []uint32{1, 0}},
+	} {
+		m := newMetered(ipfix.MeterConfig{Capacity: 4, PerPacket: tt.perPacket, OmitInvalid: tt.omit})
+		for _, change := range []func([]byte){func([]byte) {}, version, payload, func(b []byte) { version(b); payload(b) }} {
+			observe(m, change, 0)
+		}
+		// Cut before its end a packet has no ICRC to judge by.
+		if !tt.omit && !tt.perPacket {
+			observe(m, payload, 4)
+			tt.want[0]++
+		}
+		m.Flush()
+		var got []uint32
+		for _, r := range m.records {
+			got = append(got, uint32(r.Packets), r.Invalid)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("per packet %t, omit %t: packets and invalid ones %v, want %v", tt.perPacket, tt.omit, got, tt.want)
+		}
+		if n, octets := m.Omitted(); tt.omit && (n != 3 || octets == 0) || !tt.omit && n != 0 {
+			t.Errorf("per packet %t, omit %t: %d omitted, %d octets", tt.perPacket, tt.omit, n, octets)
+		}
 	}
 }

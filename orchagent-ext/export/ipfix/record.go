@@ -49,6 +49,7 @@ type Record struct {
 	// CEOctets and CEPackets: of those with ECN CE in the outermost header
 	CEOctets, CEPackets uint64
 	Classes             [numClasses]uint32 // packets by class
+	Invalid             uint32             // packets that a receiver would refuse, see [roce.Packet.Valid]
 	// Start and End: earliest and latest time of a packet, ns since 1970, or flow.NoTime,
 	// which is exported as 0
 	Start, End int64
@@ -64,7 +65,7 @@ type Reverse struct {
 }
 
 // variant identifies a template by the properties of its records.
-type variant uint8
+type variant uint16
 
 const (
 	ipv6 variant = 1 << iota
@@ -74,6 +75,7 @@ const (
 	biflow
 	packet
 	inside
+	invalid
 	numVariants = 1 << iota
 )
 
@@ -100,6 +102,9 @@ func (r *Record) variant() variant {
 	}
 	if r.Elsewhere {
 		v |= inside
+	}
+	if r.Invalid != 0 {
+		v |= invalid
 	}
 	return v
 }

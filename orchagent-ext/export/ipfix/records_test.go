@@ -201,9 +201,16 @@ func TestOptionsRecordsEncode(t *testing.T) {
 	ignored.Add(1, 64, testTime+5e9)
 	process := ipfix.Process{Registry: ipfix.Registry{PEN: 4242, First: 100}, Domain: 9, SamplingRate: 64, Ignored: &ignored}
 	d := decodeFile(t, process, []ipfix.Record{sample(false)})
-	names := make([]string, len(ipfix.RDMA))
-	for _, o := range d.Options[:len(names)] {
-		names[o["informationElementId"].(uint64)-100] = o["informationElementName"].(string)
+	names, later := make([]string, len(ipfix.RDMA)-1), map[uint64]any{}
+	for _, o := range d.Options[:len(ipfix.RDMA)] {
+		if id := o["informationElementId"].(uint64) - 100; id < uint64(len(names)) {
+			names[id] = o["informationElementName"].(string)
+		} else {
+			later[id] = o["informationElementName"]
+		}
+	}
+	if diff := cmp.Diff(map[uint64]any{40: "rdmaInvalidPacketDeltaCount"}, later); diff != "" {
+		t.Error(diff)
 	}
 	if diff := cmp.Diff(slices.Concat([]string{
 		"rdmaOpCode", "rdmaPartitionKey", "rdmaDestinationQP", "rdmaSourceQP", "rdmaPacketSequenceNumber",

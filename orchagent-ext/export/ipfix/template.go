@@ -27,7 +27,7 @@ const (
 )
 
 // fields is every field of every template, in the order of the wire.
-var fields = slices.Concat(fixedFields, classFields())
+var fields = append(slices.Concat(fixedFields, classFields()), field{rdmaInvalidPackets, invalid, 0, func(b []byte, r *Record) []byte { return be.AppendUint32(b, r.Invalid) }})
 
 // classFields are the counts by class of opcode.
 func classFields() (all []field) {

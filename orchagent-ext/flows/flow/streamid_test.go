@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-//conformance:draft-yang/by-label
+//conformance:draft-yang/by-label draft-yang/scope
 func TestHashStreamID(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed, label := rapid.Uint32().Draw(t, "seed"), rapid.Uint32Max(1<<20-1).Draw(t, "label")

@@ -40,16 +40,16 @@ func TestObserveCounts(t *testing.T) {
 //conformance:draft-hu/qp-pair draft-yang/classify
 func TestKeyOf(t *testing.T) {
 	var p roce.Packet
-	f := frame(t, 1, 2, roce.BTH{Opcode: roce.UDSendOnly, DestQP: 9, PKey: 0x8001}, roce.DETH{SrcQP: 77}.Append(nil))
+	f := frame(t, 1, 2, roce.BTH{Opcode: roce.UDSendOnly, DestQP: 0xabcdef, PKey: 0x8001}, roce.DETH{QKey: 0x11111111, SrcQP: 0x123456}.Append(nil))
 	if err := p.Parse(f, len(f)); err != nil {
 		t.Fatal(err)
 	}
 	p.SetFlowLabel(0xabcde)
-	want := Key{Src: host(1), Dst: host(2), FlowLabel: 0xabcde, DestQP: 9, SrcQP: 77, SrcPort: 0xc000, PKey: 0x8001}
+	want := Key{Src: host(1), Dst: host(2), FlowLabel: 0xabcde, DestQP: 0xabcdef, SrcQP: 0x123456, SrcPort: 0xc000, PKey: 0x8001}
 	if diff := cmp.Diff(want, KeyOf(&p)); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := KeyOf(&p).String(), "2001::1:49152 > 2001::2 label 0xabcde pkey 0x8001 qp 0x000009"; got != want {
+	if got, want := KeyOf(&p).String(), "2001::1:49152 > 2001::2 label 0xabcde pkey 0x8001 qp 0xabcdef"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

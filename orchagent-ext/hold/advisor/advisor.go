@@ -14,9 +14,10 @@ import (
 
 // Settings are those of Rate Advice. Policies and hosts are immutable.
 type Settings struct {
-	Hosts []netip.Prefix // who may receive it
-	// in BTH octet 4: a sender that sets such a bit may, too; 0: none may by that
+	// Who may receive it: senders that set a bit of Mask in BTH octet 4, by their packets alone; where
+	// Mask is 0, these hosts.
 	Mask     uint8
+	Hosts    []netip.Prefix
 	Copy     bool // it names the queue pair of the data packet, as the draft's text says
 	Receiver bool // its IP source is the flow's receiver; otherwise the router id
 	Hold     bool // a flow whose sender exceeds its advice is paced here, too
@@ -29,7 +30,22 @@ type Settings struct {
 //
 //conformance:draft-zz/capable
 func (s *Settings) Allows(of *kernel.Session) bool {
-	return of.Bits&s.Mask != 0 || kernel.Within(s.Hosts, of.Src)
+	if s.Mask != 0 {
+		return of.Bits&s.Mask != 0
+	}
+	return kernel.Within(s.Hosts, of.Src)
+}
+
+// Limit returns the lower one of a rate and that of the policies for a session, in Mbit/s: no advice
+// exceeds a policy (draft-zz section 5.1, the rate upper limit of a flow). dscp is that of its packets,
+// or [congestion.AnyDSCP].
+//
+//conformance:draft-zz/policy
+func (s *Settings) Limit(rate uint32, of *kernel.Session, dscp uint8) uint32 {
+	if limit := congestion.Lowest(s.Policies, of.Src, of.Dst, dscp); limit != 0 {
+		return min(rate, limit)
+	}
+	return rate
 }
 
 // Switch counts and paces flows.
@@ -142,14 +158,13 @@ func (a *Advisor) rate(now int64, f *kernel.Flow, of *Flow, m congestion.Measure
 	if p := a.k.Ports.Of(f.Queue.Port); p != nil {
 		target.Port = p.Speed
 	}
+	target.Limit = congestion.Lowest(s.Policies, f.Session.Src, f.Session.Dst, f.DSCP)
 	rate := of.advice.Congestion(now, f.State.Congested(), m, &target, &s.Pace)
 	if followed := of.advice.Follows(); !of.advice.Follow(now, m.Came, &s.Pace) && followed {
 		a.k.Counters.AdviceNotFollowing++
 	}
-	if limit := congestion.Lowest(s.Policies, f.Session.Src, f.Session.Dst, f.DSCP); limit != 0 && uint64(m.Rate)*100 >= uint64(limit)*nearLimit {
-		if rate == 0 || limit < rate {
-			rate = limit
-		}
+	if rate == 0 && target.Limit != 0 && uint64(m.Rate)*100 >= uint64(target.Limit)*nearLimit {
+		return target.Limit
 	}
 	return rate
 }
@@ -166,8 +181,8 @@ func (a *Advisor) End(f *kernel.Flow, of *Flow) {
 	}
 }
 
-// AdviseClient advises the sender of a session, whose queue pair is qp, of a rate in Mbit/s, where Rate
-// Advice is enabled and the sender may receive it.
+// AdviseClient advises the sender of a session, whose queue pair is qp, of a rate in Mbit/s or that of
+// its policies, if that is lower, where Rate Advice is enabled and the sender may receive it.
 //
 //conformance:draft-zz/remote draft-zz/capable
 func (a *Advisor) AdviseClient(now int64, s kernel.Session, qp, rate uint32) {
@@ -178,7 +193,11 @@ func (a *Advisor) AdviseClient(now int64, s kernel.Session, qp, rate uint32) {
 	if a.settings.Copy {
 		qp = s.DstQP
 	}
-	a.k.Out.Advice(now, &s, qp, rate, a.settings.Receiver)
+	dscp := uint8(congestion.AnyDSCP)
+	if known := a.pairs.Find(s.Pair()); known.Seen {
+		dscp = known.DSCP
+	}
+	a.k.Out.Advice(now, &s, qp, a.settings.Limit(rate, &s, dscp), a.settings.Receiver)
 }
 
 // NamesReceiver reports whether advice has the queue pair of the data packet.

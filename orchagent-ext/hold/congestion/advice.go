@@ -75,8 +75,8 @@ func (a *Advice) Follows() bool { return !a.exceeds }
 //
 // Decision: no congestion, no advice. A flow is advised from when it passes the
 // high-water mark until it has been idle for the lifetime of an advice, or until the rate
-// has reached the speed of the port: a limit without effect. The last advice runs out
-// then. (To stop as soon as the flow is below the mark would release the sender in the
+// has reached the speed of the port or the rate of its policies: a limit without effect. The last
+// advice runs out then. (To stop as soon as the flow is below the mark would release the sender in the
 // middle of the target; to stop when it is idle for one interval would release a sender
 // that paused for a moment, and it would fill the queue again.)
 func (a *Advice) Congestion(now int64, above bool, m Measured, t *Target, p *Pace) uint32 {
@@ -90,7 +90,7 @@ func (a *Advice) Congestion(now int64, above bool, m Measured, t *Target, p *Pac
 	switch {
 	case above && rate != 0:
 		a.in = true
-	case rate == 0, t.Port != 0 && rate >= t.Port:
+	case rate == 0, t.reached(rate):
 		a.in = false
 	}
 	if !a.in {

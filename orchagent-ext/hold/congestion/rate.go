@@ -13,6 +13,12 @@ type Target struct {
 	Delay time.Duration // that packets may wait there; other than 0
 	Min   uint32        // Mbit/s; no rate below it is advised
 	Port  uint32        // Mbit/s, the speed of the egress port; 0: unknown
+	Limit uint32        // Mbit/s, the rate that policies allow the flow; 0: none is for it
+}
+
+// reached reports whether a rate in Mbit/s is as high as the port or a policy allows.
+func (t *Target) reached(rate uint32) bool {
+	return t.Port != 0 && rate >= t.Port || t.Limit != 0 && rate >= t.Limit
 }
 
 // Measured has the measurements of a flow in its queue over one interval.
@@ -105,12 +111,14 @@ func (t *Target) Rate(m Measured) uint32 {
 	return t.clamp(rate)
 }
 
-// clamp keeps a rate within the limits. A port that is slower than the least rate that
+// clamp keeps a rate within the limits. A port or a policy that is slower than the least rate that
 // may be advised has the last word.
 func (t *Target) clamp(rate float64) uint32 {
 	rate = max(rate, float64(t.Min), 1)
-	if t.Port != 0 {
-		rate = min(rate, float64(t.Port))
+	for _, most := range [...]uint32{t.Port, t.Limit} {
+		if most != 0 {
+			rate = min(rate, float64(most))
+		}
 	}
 	return uint32(min(rate, 1<<32-1))
 }
@@ -122,13 +130,16 @@ type Policy struct {
 	Rate     uint32       // Mbit/s; other than 0
 }
 
-// Matches reports whether the policy is for packets of this kind.
+// Matches reports whether the policy is for packets of this kind, or with [AnyDSCP] for some of them.
 //
 //conformance:draft-zz/policy
 func (p *Policy) Matches(src, dst netip.Addr, dscp uint8) bool {
 	in := func(prefix netip.Prefix, a netip.Addr) bool { return !prefix.IsValid() || prefix.Contains(a) }
-	return in(p.Src, src) && in(p.Dst, dst) && (p.DSCP < 0 || p.DSCP == int(dscp))
+	return in(p.Src, src) && in(p.Dst, dst) && (p.DSCP < 0 || p.DSCP == int(dscp) || dscp == AnyDSCP)
 }
+
+// AnyDSCP is the DSCP of a flow of which no packet was seen: policies of every class may be for it.
+const AnyDSCP = 0xff
 
 // Lowest returns the lowest rate of the policies that match, in Mbit/s, or 0. Addresses
 // are IPv4 or IPv6; IPv4 mapped into IPv6 must be unmapped before.

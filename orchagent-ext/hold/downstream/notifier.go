@@ -182,12 +182,12 @@ func (n *Notifier) withdraw(r *Request) *kernel.Port {
 
 // send sends a PFCM about a flow.
 //
-//conformance:draft-yang/signal draft-yang/addresses
+//conformance:draft-yang/signal draft-yang/addresses draft-yang/queue-id
 func (n *Notifier) send(p *kernel.Port, f *kernel.Flow, action notify.Action, us uint16) bool {
 	return n.k.Out.PFCM(p, notify.PFCM{StreamID: f.Stream, QueueID: f.Queue.Number, Action: action, Time: us, Destination: f.Dst, Source: f.Src})
 }
 
 // key returns the key of messages to the neighbor about a flow, as [enforce.PFCMKey] at its end of the link.
 func (r *Request) key(f *kernel.Flow) enforce.Key {
-	return enforce.Key{Kind: notify.KindPFCM, Port: r.to.Index, Queue: uint16(f.Queue.Number), Stream: f.Stream}
+	return enforce.Key{Kind: notify.KindPFCM, Port: r.to.Index, Queue: uint16(f.Queue.Number), Stream: f.Stream, Source: f.Src, Destination: f.Dst}
 }

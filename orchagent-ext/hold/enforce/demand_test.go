@@ -10,7 +10,7 @@ import (
 	"sluice/orchagent-ext/wire/notify"
 )
 
-//conformance:draft-yang/enforce
+//conformance:draft-yang/enforce draft-yang/maintain
 func TestOfPFCM(t *testing.T) {
 	ms := time.Millisecond
 	for _, c := range []struct {

@@ -19,16 +19,16 @@ type Key struct {
 
 	Stream uint16 // PFCM
 
-	// PPFC: the flows that it is about.
+	// The flow or flows that it is about.
 	Source, Destination netip.Addr
-	Flow                notify.FlowIdentifier
+	Flow                notify.FlowIdentifier // PPFC
 }
 
 // PFCMKey returns the key of a PFCM that came from a neighbor in by a port. port is the
-// interface index. The addresses in the message are left out: the Stream ID represents
-// them.
+// interface index. The addresses in the message are part of it: a Stream ID of 16 bits names flows of
+// other addresses, too.
 func PFCMKey(m *notify.PFCM, from netip.Addr, port uint32) Key {
-	return Key{Kind: notify.KindPFCM, From: from, Port: port, Queue: uint16(m.QueueID), Stream: m.StreamID}
+	return Key{Kind: notify.KindPFCM, From: from, Port: port, Queue: uint16(m.QueueID), Stream: m.StreamID, Source: m.Source, Destination: m.Destination}
 }
 
 // PPFCKey returns the key of a PPFC that came from an address, which [MaySend] allows.

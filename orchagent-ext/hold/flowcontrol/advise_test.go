@@ -84,12 +84,13 @@ func TestSenderThatMayNotIsNotAdvised(t *testing.T) {
 		want   uint32 // queue pair; 0: nothing
 		count  func(c *Counters) uint64
 	}{
-		"not listed":             {src: other, learn: true, count: func(c *Counters) uint64 { return c.AdviceNotAllowed }},
-		"the bit is not asked":   {src: other, bits: 1, learn: true, count: func(c *Counters) uint64 { return c.AdviceNotAllowed }},
-		"the bit is set":         {src: other, bits: 3, mask: 1, learn: true, want: 0x42, count: func(c *Counters) uint64 { return c.AdviceSent }},
-		"another bit is set":     {src: other, bits: 2, mask: 1, learn: true, count: func(c *Counters) uint64 { return c.AdviceNotAllowed }},
-		"queue pair not learned": {src: sender, count: func(c *Counters) uint64 { return c.AdviceQPUnknown }},
-		"as the draft's text":    {src: sender, copies: true, want: 0x99, count: func(c *Counters) uint64 { return c.AdviceSent }},
+		"not listed":              {src: other, learn: true, count: func(c *Counters) uint64 { return c.AdviceNotAllowed }},
+		"the bit is not asked":    {src: other, bits: 1, learn: true, count: func(c *Counters) uint64 { return c.AdviceNotAllowed }},
+		"the bit is set":          {src: other, bits: 3, mask: 1, learn: true, want: 0x42, count: func(c *Counters) uint64 { return c.AdviceSent }},
+		"another bit is set":      {src: other, bits: 2, mask: 1, learn: true, count: func(c *Counters) uint64 { return c.AdviceNotAllowed }},
+		"listed, and without bit": {src: sender, mask: 1, learn: true, count: func(c *Counters) uint64 { return c.AdviceNotAllowed }},
+		"queue pair not learned":  {src: sender, count: func(c *Counters) uint64 { return c.AdviceQPUnknown }},
+		"as the draft's text":     {src: sender, copies: true, want: 0x99, count: func(c *Counters) uint64 { return c.AdviceSent }},
 	} {
 		c := advising()
 		c.Advice.Mask, c.Advice.Copy = tt.mask, tt.copies

@@ -343,7 +343,7 @@ func pause(stream uint16, us uint16) notify.PFCM {
 func streamOf(label uint32) uint16 { return flow.HashStreamID(7, sender.As16(), sink.As16(), label) }
 
 func onStream(port sai.ObjectID, stream uint16) target {
-	return targetOf(port, sai.HoldMatch{Kind: sai.HoldStream, Value: uint32(stream)})
+	return targetOf(port, sai.HoldMatch{Kind: sai.HoldStream, Value: uint32(stream), Src: sender, Dst: sink})
 }
 
 // take returns what was sent since the last call.

@@ -17,7 +17,7 @@ import (
 // half the duration as long as it is above, by the depth that is read, and cancelled once
 // it has drained.
 //
-//conformance:draft-yang/components draft-yang/signal draft-yang/upstream
+//conformance:draft-yang/components draft-yang/signal draft-yang/upstream draft-yang/queue-id
 func TestCongestedFlowIsHeldUpstream(t *testing.T) {
 	for _, form := range []notify.Encapsulation{notify.ICMPv6, notify.HopByHop, notify.DestinationOptions} {
 		c := config()

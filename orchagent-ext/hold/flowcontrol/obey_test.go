@@ -429,3 +429,28 @@ func TestAuthenticationHeaderIsNotVerified(t *testing.T) {
 		}
 	}
 }
+
+// A PFCM whose Stream ID is that of a flow and whose addresses name another one is a demand of its own: its
+// hold has those addresses, so it finds no packet of the flow, and is counted. It neither refreshes nor
+// ends the hold of the flow.
+//
+//conformance:draft-yang/addresses draft-yang/exclusively
+func TestAddressesOfAnotherFlowHoldNone(t *testing.T) {
+	f := newFake(t, config())
+	other := pause(9, 40_000)
+	other.Source, other.Destination = sender, netip.MustParseAddr("2001:db8:b::99")
+	f.receive(up, other)
+	if _, held := f.holds[onStream(up, 9)]; held || len(f.holds) != 1 {
+		t.Errorf("held: %+v", f.holds)
+	}
+	f.until(f.now + 50*ms)
+	if c := &f.core.kernel.Counters; c.UnknownStream != 1 || c.Obeyed != 0 || len(f.holds) != 0 {
+		t.Errorf("%d unknown, %d obeyed, holds %+v", c.UnknownStream, c.Obeyed, f.holds)
+	}
+	f.receive(up, pause(9, 40_000))
+	other.Action, other.Time = notify.Cancel, 0
+	f.receive(up, other)
+	if _, held := f.holds[onStream(up, 9)]; !held {
+		t.Error("a cancel about other addresses ended the hold")
+	}
+}

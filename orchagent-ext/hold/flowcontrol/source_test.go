@@ -4,7 +4,9 @@ package flowcontrol
 
 import (
 	"encoding/binary"
+	"maps"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -231,13 +233,16 @@ func tcpHead(src, dst netip.Addr, srcPort, dstPort uint16) (h [sai.FlowHead]byte
 // A connection that is no RDMA session is named by protocol and ports, and a session in a
 // tunnel by the addresses inside, whatever the library gives it by.
 //
-//conformance:draft-xz/flow-id
+//conformance:draft-xz/flow-id draft-xz/tcp-quic
 func TestPPFCNamesOneFlow(t *testing.T) {
 	tcp := sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh}
 	tcp.Head, tcp.Length = tcpHead(sender, sink, 5000, 80)
 	outer := netip.MustParseAddr("2001:db8:6::1")
 	tunnel := sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: 150_000, Mark: sai.MarkHigh, Length: sai.FlowHead, Head: head(outer, outer, 5)}
 	tunnel.Session = sai.Session{Protocol: 17, RoCEv2: true, SrcPort: 0xc123, DstPort: 4791, DestQP: 0x99, SrcQP: 0x42, Src: sai.AddressOf(sender), Dst: sai.AddressOf(sink)}
+	quic := tcp
+	quic.Head[6] = kernel.ProtocolUDP
+	binary.BigEndian.PutUint16(quic.Head[42:], 443)
 	other := tcp
 	other.Head[6] = 50 // ESP
 	for name, tt := range map[string]struct {
@@ -245,6 +250,7 @@ func TestPPFCNamesOneFlow(t *testing.T) {
 		want notify.FlowIdentifier
 	}{
 		"TCP":                   {tcp, notify.FlowIdentifier{Form: notify.Ports, Protocol: 6, SrcPort: 5000, DstPort: 80}},
+		"QUIC":                  {quic, notify.FlowIdentifier{Form: notify.Ports, Protocol: 17, SrcPort: 5000, DstPort: 443}},
 		"a session in a tunnel": {tunnel, qps},
 		"ESP":                   {other, notify.FlowIdentifier{Form: notify.AllFlows}},
 	} {
@@ -386,7 +392,7 @@ func TestGatewayRefusesPPFC(t *testing.T) {
 
 // The client of a gateway is told in RoCEv2 form, where its queue pair is known.
 //
-//conformance:draft-xz/rocev2 draft-zz/near-source
+//conformance:draft-xz/rocev2 draft-zz/near-source draft-zz/remote
 func TestGatewayTellsTheClient(t *testing.T) {
 	c := ingress(ClientCNP)
 	c.Ingress.Hosts = prefixes("2001:db8:b::/48")
@@ -516,5 +522,87 @@ func TestOwnGatewayTellsTheClient(t *testing.T) {
 	got := f.takeTold()
 	if len(got) != 1 || got[0].packet.Kind != notify.KindCNP || got[0].packet.CNP.DestQP != 0x42 || got[0].packet.CNP.PKey != 0x8001 || got[0].packet.Envelope.Dst != sender {
 		t.Errorf("told %+v", got)
+	}
+}
+
+// A stop of a connection (17, 50001, 4791) holds it, and stops the client by the message to each known
+// queue pair whose packets have it.
+//
+//conformance:draft-xz/map-qp draft-xz/rocev2
+func TestConnectionIsMappedToItsQueuePairs(t *testing.T) {
+	tuple := notify.FlowIdentifier{Form: notify.Ports, Protocol: 17, SrcPort: 50001, DstPort: 4791}
+	for _, client := range []Client{ClientRateAdvice, ClientCNP} {
+		c := ingress(client)
+		c.Advice = &Advice{Hosts: c.Ingress.Hosts}
+		f := newFake(t, c)
+		f.ppfcFrom(router6, gateway6, stopOf(sender, sink, tuple))
+		if n := f.core.kernel.Counters.ClientQPUnknown; n != 1 || len(f.takeTold()) != 0 {
+			t.Errorf("before any packet: counted %d", n)
+		}
+		for i := range uint32(2) {
+			f.core.learn(f.now, Learned{Pair: pairOf(sender, sink, 0x98+i), SrcQP: 0x41 + i, SrcPort: 50001, PKey: 0x8001})
+		}
+		f.core.learn(f.now, Learned{Pair: pairOf(sender, sink, 0x97), SrcQP: 0x40, SrcPort: 50002, PKey: 0x8001})
+		f.ppfcFrom(router6, gateway6, stopOf(sender, sink, tuple))
+		got := map[uint32]uint32{} // queue pairs in the BTH
+		for _, m := range f.takeTold() {
+			switch p := &m.packet; {
+			case p.Kind == notify.KindRateAdvice && client == ClientRateAdvice:
+				if p.RateAdvice.PKey != 0x8001 || p.RateAdvice.Rate != 2 || p.Envelope.SrcPort != 50001 {
+					t.Errorf("advised %+v", p.RateAdvice)
+				}
+				got[p.RateAdvice.DestQP] = p.RateAdvice.SourceQP
+			case p.Kind == notify.KindCNP && client == ClientCNP:
+				got[p.CNP.DestQP] = 0
+			default:
+				t.Errorf("client %d: told %v", client, p.Kind)
+			}
+		}
+		want := map[uint32]uint32{0x41: 0x98, 0x42: 0x99}
+		if client == ClientCNP {
+			want = map[uint32]uint32{0x41: 0, 0x42: 0}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("client %d: told %#x, want %#x", client, got, want)
+		}
+		at := targetOf(sai.Null, sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 17, Value: 50001<<16 | 4791, Src: sender, Dst: sink})
+		if _, ok := f.holds[at]; !ok || f.core.kernel.Counters.ClientQPUnknown != 1 {
+			t.Errorf("holds %+v, unknown %d", f.holds, f.core.kernel.Counters.ClientQPUnknown)
+		}
+	}
+}
+
+// A resume frees a stopped client: Rate Advice of the fastest port's speed, or of its policy. A CNP has no
+// end, and a resume of a flow that is not held is nothing to the client.
+//
+//conformance:draft-xz/client-resume
+func TestResumeReachesTheClient(t *testing.T) {
+	for name, tt := range map[string]struct {
+		client   Client
+		policies []congestion.Policy
+		want     []uint32
+	}{
+		"Rate Advice":   {ClientRateAdvice, nil, []uint32{2, 100_000}},
+		"with a policy": {ClientRateAdvice, []congestion.Policy{{DSCP: -1, Rate: 40}}, []uint32{2, 40}},
+		"CNP":           {ClientCNP, nil, []uint32{0}},
+	} {
+		c := ingress(tt.client)
+		c.Advice = &Advice{Hosts: c.Ingress.Hosts, Policies: tt.policies}
+		f := newFake(t, c)
+		resume := stopOf(sender, sink, qps)
+		resume.PT, resume.PauseDuration = notify.Resume, 0
+		for _, m := range []notify.PPFC{resume, stopOf(sender, sink, qps), resume, resume} {
+			f.ppfcFrom(router6, gateway6, m)
+		}
+		var got []uint32
+		for _, m := range f.takeTold() {
+			got = append(got, m.packet.RateAdvice.Rate)
+		}
+		if tt.client == ClientCNP && len(got) == 1 {
+			got[0] = 0
+		}
+		if !slices.Equal(got, tt.want) || f.core.kernel.Counters.ClientQPUnknown != 0 {
+			t.Errorf("%s: rates %v, want %v", name, got, tt.want)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sluice/orchagent-ext/hold/holder"
 	"sluice/orchagent-ext/hold/kernel"
 	"sluice/orchagent-ext/wire/notify"
+	"sluice/orchagent-ext/wire/roce"
 )
 
 // Serving has the settings of this node as the ingress gateway of sources.
@@ -147,11 +148,25 @@ func (g *Ingress) obey(now int64, d holder.Demand, m *notify.PPFC) {
 	case enforce.Noted, enforce.Ended:
 		g.k.Counters.PPFCObeyed++
 	}
-	if !g.clients {
-		return
+	if g.clients && (d.Verb != enforce.End || outcome == enforce.Ended) {
+		g.notifyAll(now, m)
 	}
-	s := kernel.Session{RDMA: m.Flow.Form == notify.QPs, Src: m.Source, Dst: m.Destination, SrcPort: m.Flow.SrcPort,
-		DstPort: m.Flow.DstPort, SrcQP: m.Flow.SrcQP, DstQP: m.Flow.DstQP, PKey: notify.DefaultPKey}
+}
+
+// notifyAll passes a PPFC on to the sender of its flow, or to those of all known queue pairs that share
+// its 5-tuple.
+//
+//conformance:draft-xz/map-qp
+func (g *Ingress) notifyAll(now int64, m *notify.PPFC) {
+	id := &m.Flow
+	if id.Form == notify.Ports && id.Protocol == kernel.ProtocolUDP && id.DstPort == roce.UDPPort {
+		pass := func(s kernel.Session) { g.Notify(now, m.PT, m.PauseDuration, s) }
+		if g.pairs.OfConnection(m.Source, m.Destination, id.SrcPort, pass) > 0 {
+			return
+		}
+	}
+	s := kernel.Session{RDMA: id.Form == notify.QPs, Src: m.Source, Dst: m.Destination, SrcPort: id.SrcPort,
+		DstPort: id.DstPort, SrcQP: id.SrcQP, DstQP: id.DstQP, PKey: notify.DefaultPKey}
 	if known := g.pairs.Find(s.Pair()); s.RDMA && known.Seen {
 		s.PKey, s.Bits = known.PKey, known.Bits
 	}
@@ -161,26 +176,27 @@ func (g *Ingress) obey(now int64, d holder.Demand, m *notify.PPFC) {
 // Notify passes a PPFC (its type and pause duration in µs) on to the sender of the flow in RoCEv2 form.
 //
 // Decision: draft-xz leaves the rate of a stop open. A client is stopped by the least
-// rate that may be advised, since 0 is no rate; hold repeats that; resume and alarm are
-// silent: the last advice runs out.
+// rate that may be advised, since 0 is no rate; hold repeats that; a resume advises the
+// speed of the fastest port, which no sender exceeds, or that of policies. A CNP has no end.
+// An alarm is silent.
 //
-//conformance:draft-xz/rocev2 draft-zz/near-source
+//conformance:draft-xz/rocev2 draft-xz/client-resume draft-zz/near-source
 func (g *Ingress) Notify(now int64, pt notify.PT, us uint16, s kernel.Session) {
 	to := g.settings
-	if to == nil || to.Client == ClientNone || pt != notify.Stop && pt != notify.Hold || us == 0 {
+	if to == nil || to.Client == ClientNone || pt == notify.Alarm {
 		return
 	}
-	c := &g.k.Counters
-	if !s.RDMA {
-		c.ClientQPUnknown++
-		return
+	ends, rate := pt == notify.Resume || us == 0, max(to.MinRate, 1)
+	if ends {
+		rate = g.k.Ports.Fastest()
 	}
 	qp := g.pairs.Sender(&s)
-	switch {
-	case qp == 0 && (to.Client != ClientRateAdvice || !g.advisor.NamesReceiver()):
+	switch c := &g.k.Counters; {
+	case ends && to.Client != ClientRateAdvice:
+	case !s.RDMA, qp == 0 && (to.Client != ClientRateAdvice || !g.advisor.NamesReceiver()):
 		c.ClientQPUnknown++
 	case to.Client == ClientRateAdvice:
-		g.advisor.AdviseClient(now, s, qp, max(to.MinRate, 1))
+		g.advisor.AdviseClient(now, s, qp, rate)
 	case pt == notify.Hold: // between the marks a CNP would slow it on
 	case !kernel.Within(to.Hosts, s.Src):
 		c.CNPNotAllowed++

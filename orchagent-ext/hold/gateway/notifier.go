@@ -172,7 +172,7 @@ func (n *Notifier) send(now int64, r *Request, gateway netip.Addr) bool {
 // pairs; by protocol and ports for a packet outside RDMA sessions; all flows of the pair
 // for a packet that lacks ports.
 //
-//conformance:draft-xz/flow-id
+//conformance:draft-xz/flow-id draft-xz/tcp-quic
 func (n *Notifier) identifier(s *kernel.Session) notify.FlowIdentifier {
 	switch {
 	case s.Protocol == 0:

@@ -69,5 +69,5 @@ type Leaving struct {
 
 // Matches returns the matches by which messages of a downstream neighbor hold a flow.
 func (f *Flow) Matches() [2]sai.HoldMatch {
-	return [...]sai.HoldMatch{{Kind: sai.HoldStream, Value: uint32(f.Leaves.Stream)}, {Kind: sai.HoldPair, Src: f.Leaves.Src, Dst: f.Leaves.Dst}}
+	return [...]sai.HoldMatch{{Kind: sai.HoldStream, Value: uint32(f.Leaves.Stream), Src: f.Leaves.Src, Dst: f.Leaves.Dst}, {Kind: sai.HoldPair, Src: f.Leaves.Src, Dst: f.Leaves.Dst}}
 }

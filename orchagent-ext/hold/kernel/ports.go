@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
@@ -72,6 +73,16 @@ func NewPorts(all []Port) *Ports {
 
 // All returns all ports.
 func (p *Ports) All() []*Port { return p.all }
+
+// Fastest returns the speed of the fastest port in Mbit/s, [UsualSpeed] where none is known: no sender is
+// faster.
+func (p *Ports) Fastest() uint32 {
+	fastest := uint32(0)
+	for _, port := range p.all {
+		fastest = max(fastest, port.Speed)
+	}
+	return cmp.Or(fastest, UsualSpeed)
+}
 
 // Of returns the port that a port of the switch is a member of; nil: none.
 func (p *Ports) Of(member sai.ObjectID) *Port { return p.members[member] }

@@ -64,7 +64,7 @@ func (f *seen) Place() *int { return &f.slowed.place }
 func (f *seen) matches() [4]sai.HoldMatch {
 	l := &f.learned
 	return [...]sai.HoldMatch{
-		{Kind: sai.HoldStream, Value: uint32(f.stream)},
+		{Kind: sai.HoldStream, Value: uint32(f.stream), Src: l.Packet.Src, Dst: l.Packet.Dst},
 		{Kind: sai.HoldPair, Src: l.Packet.Src, Dst: l.Packet.Dst},
 		{Kind: sai.HoldSession, Src: l.Src, Dst: l.Dst, Value: l.DestQP},
 		{Kind: sai.HoldTuple, Src: l.Src, Dst: l.Dst, Protocol: kernel.ProtocolUDP, Value: uint32(l.SrcPort)<<16 | roce.UDPPort},

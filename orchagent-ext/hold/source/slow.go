@@ -137,7 +137,8 @@ func (s *Source) slow(now int64, f *seen) {
 			if a.Copy {
 				qp = session.DstQP
 			}
-			s.k.Out.Advice(now, &session, qp, uint32(min(max(to.rate/1e6, uint64(a.Target.Min), 1), math.MaxUint32)), a.Receiver)
+			rate := uint32(min(max(to.rate/1e6, uint64(a.Target.Min), 1), math.MaxUint32))
+			s.k.Out.Advice(now, &session, qp, a.Limit(rate, &session, f.learned.DSCP), a.Receiver)
 			to.advised, to.due = now, min(to.until, now+int64(a.Pace.Interval))
 		}
 	case !to.steer.Due(now):

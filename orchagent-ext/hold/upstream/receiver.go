@@ -103,13 +103,16 @@ func (r *Receiver) Receive(now int64, m *packetio.Message) {
 	}
 }
 
-// demandOf returns the demand of a PFCM: it is about packets that leave by the port that it came in by.
+// demandOf returns the demand of a PFCM: it is about packets that leave by the port that it came in by,
+// with its Stream ID and its addresses. One whose addresses name another flow holds none, and is counted.
+//
+//conformance:draft-yang/addresses draft-yang/exclusively
 func demandOf(m *packetio.Message, p *kernel.Port) holder.Demand {
 	pfcm := &m.Packet.PFCM
 	return holder.Demand{
 		Demand: enforce.OfPFCM(pfcm), Key: enforce.PFCMKey(pfcm, p.Neighbor, m.Port), At: m.At,
 		About: kernel.Addresses{Src: pfcm.Source, Dst: pfcm.Destination},
-		Port:  p, Match: sai.HoldMatch{Kind: sai.HoldStream, Value: uint32(pfcm.StreamID)},
+		Port:  p, Match: sai.HoldMatch{Kind: sai.HoldStream, Value: uint32(pfcm.StreamID), Src: pfcm.Source, Dst: pfcm.Destination},
 	}
 }
 

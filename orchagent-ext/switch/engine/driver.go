@@ -18,7 +18,7 @@ type Driver interface {
 	// Create creates an object. existing has the records that it refers to.
 	Create(o *Object, existing map[string]*Record) (*Record, error)
 
-	// Remove removes an object, or restores the value before.
+	// Remove removes an object, or restores the value before. [ErrHandedOver] is a success to come.
 	Remove(r *Record) error
 
 	// Exists checks whether the object of a record is on the switch. It may correct

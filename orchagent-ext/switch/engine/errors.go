@@ -27,6 +27,10 @@ var (
 	// ErrNoNextHop: the switch does not have the next hop of a redirection.
 	ErrNoNextHop = errors.New("the switch lacks the next hop")
 
+	// ErrHandedOver: another process has the removal, and has yet to carry it out. The driver watches it
+	// from then on.
+	ErrHandedOver = errors.New("another process has yet to remove the object")
+
 	// ErrGone: the object was removed.
 	ErrGone = errors.New("the object is gone")
 )

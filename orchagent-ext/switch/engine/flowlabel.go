@@ -136,7 +136,7 @@ func labelObjects(p Policy, r Method, f Features, placed bool) []Object {
 		return append(all, optional(hashListObject(HashLabel)))
 	}
 	if p.ManageHash { // the flow label is IPv6's alone; labels are written without it, too
-		all = append(all, optional(hashObject(HashLabel, "")), optional(switchHashObject(keySwitchHash+"-ipv6", f.HashIPv6)))
+		all = append(all, optional(labelHashObject(!p.NoPorts)), optional(switchHashObject(keySwitchHash+"-ipv6", f.HashIPv6)))
 	}
 	return all
 }

@@ -102,7 +102,7 @@ func (x *flowEntries) probe() (err error) {
 	if x.prover != nil {
 		r := &Record{Object: FlowObjects(x.policy, x.method, x.features, ProbeFlow)[1], ID: p.entry}
 		if err = x.prover.Prove(r, x.sw.objects); !errors.Is(err, ErrRefused) {
-			err = nil // what cannot be read is told of the entry that copies
+			err = nil // the proof of the entry that copies reports what cannot be read
 		}
 	}
 	x.probed = err == nil

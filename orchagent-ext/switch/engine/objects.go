@@ -317,8 +317,11 @@ func udfObjects(hash bool) []Object {
 	}
 }
 
-// FiveTuple are the native fields that ECMP hashes in any case.
+// FiveTuple are the native fields that ECMP hashes in any case, the ports last.
 var FiveTuple = []string{"SRC_IP", "DST_IP", "IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT"}
+
+// Ports are those of FiveTuple that are of ports.
+var Ports = FiveTuple[3:]
 
 // The native fields that labels and queue pairs add.
 const (
@@ -353,6 +356,24 @@ func switchHashObject(key, attribute string) Object {
 		a = &saiattr.Attr{Name: attribute} // the driver refuses it
 	}
 	return NewObject(key, TypeSwitchHash, a.Ref(KeyHash))
+}
+
+// labelHashObject returns the hash of ECMP with labels: the 5-tuple and the label, as draft-hu section 3 has
+// it; without ports where connections that share a label are to share a path.
+//
+//conformance:draft-hu/legacy
+func labelHashObject(ports bool) Object {
+	o := hashObject(HashLabel, "")
+	if !ports {
+		fields := append(slices.Clone(FiveTuple[:len(FiveTuple)-len(Ports)]), HashLabel)
+		o = NewObject(KeyHash, TypeHash, saiattr.HashFields.Enum(fields...))
+	}
+	return o
+}
+
+// HashesPorts reports whether ports are among the fields of a hash.
+func (o *Object) HashesPorts() bool {
+	return slices.Contains(strings.Split(o.Attr(saiattr.HashFields.Name), ","), Ports[0])
 }
 
 // seedObject makes the hash's seed one that is known. Removal gives the former one back.

@@ -22,12 +22,12 @@ type offers struct {
 	reported offer
 	now      offer
 	excluded Abilities // methods that are not tried for the policy, as the switch reported them
-	before   attempt   // now, before the method of the flow label was tried
+	before   snapshot  // now, before the method of the flow label was tried
 	lacks    []string  // missing parts, with the reason
 }
 
-// attempt has the offer before a method of the flow label is tried.
-type attempt struct {
+// snapshot has the offer before a method of the flow label is tried.
+type snapshot struct {
 	features Features
 	export   map[Method]Ability
 	lacks    []string
@@ -80,7 +80,7 @@ func (o *offers) set(n Need, m Method, is Ability) {
 // remember keeps the offer before the next method of the flow label is tried.
 func (o *offers) remember() {
 	export := Abilities{NeedExport: o.now.abilities[NeedExport]}.clone()[NeedExport]
-	o.before = attempt{features: o.now.features, export: export, lacks: o.lacks[:len(o.lacks):len(o.lacks)]}
+	o.before = snapshot{features: o.now.features, export: export, lacks: o.lacks[:len(o.lacks):len(o.lacks)]}
 }
 
 // doWithout decides on the object, feature or method to give up, after the switch refused

@@ -45,7 +45,9 @@ func TestRetryDoublesItsPauseUpToAnHour(t *testing.T) {
 func TestBacklogKeepsChangesUntilTheLedgerHasThem(t *testing.T) {
 	l := &fakeLedger{err: errors.New("no connection")}
 	b := backlog{ledger: l}
-	record := func(id ID) *Record { return &Record{Object: Object{Key: "key of " + string(id), Type: TypeSample}, ID: id} }
+	record := func(id ID) *Record {
+		return &Record{Object: Object{Key: "key of " + string(id), Type: TypeSample}, ID: id}
+	}
 	b.add(record("1"))
 	b.add(record("2"))
 	b.forget("1")

@@ -16,6 +16,8 @@ type Policy struct {
 
 	// ManageHash allows to set the switch's ECMP hash fields.
 	ManageHash bool
+	// NoPorts: ECMP leaves out the ports where it hashes labels.
+	NoPorts bool
 
 	CPU CPU // bounds packets to it
 

@@ -13,8 +13,10 @@ import (
 // Changes counts the objects that changed on the switch.
 type Changes struct {
 	Created int
-	Removed int
-	Set     int // changed in place
+	Removed int // off the switch
+
+	HandedOver int // removals that another process has yet to carry out ([ErrHandedOver])
+	Set        int // changed in place
 }
 
 // programmer creates, changes and removes single objects on the switch, and has the records
@@ -164,12 +166,16 @@ func (p *programmer) keep(o *Object, r *Record) error {
 // remove removes an object and its record.
 func (p *programmer) remove(key string) error {
 	r := p.objects[key]
-	if err := p.discard(r); err != nil {
+	switch err := p.discard(r); {
+	case errors.Is(err, ErrHandedOver):
+		p.changes.HandedOver++
+	case err != nil:
 		return err
+	default:
+		p.changes.Removed++
 	}
 	delete(p.objects, key)
 	p.ledger.forget(r.ID)
-	p.changes.Removed++
 	return p.ledger.saveSome()
 }
 

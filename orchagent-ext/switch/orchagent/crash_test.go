@@ -79,7 +79,7 @@ func TestTheNextProcessTakesOver(t *testing.T) {
 	p := newPlace(t).start("proposed")
 	p.reconcile(p.engine(p.driver()), exports(4096, "Ethernet0"))
 	e := p.engine(p.driver())
-	if o := p.reconcile(e, exports(4096, "Ethernet0")); o.Created+o.Removed > 0 {
+	if o := p.reconcile(e, exports(4096, "Ethernet0")); o.Created+o.Removed+o.HandedOver > 0 {
 		t.Errorf("%+v", o)
 	}
 	// A reboot from a saved configuration: the rows are there, the ledger is not.
@@ -230,8 +230,8 @@ func TestSavedAndRebooted(t *testing.T) {
 	} {
 		p.ledger = &ledger{rows: map[engine.ID]map[string]string{}}
 		o := p.reconcile(p.engine(p.driver()), tt.policy)
-		if o.Created != tt.created || o.Removed != tt.removed {
-			t.Errorf("created %d, want %d; removed %d, want %d", o.Created, tt.created, o.Removed, tt.removed)
+		if removed := o.Removed + o.HandedOver; o.Created != tt.created || removed != tt.removed {
+			t.Errorf("created %d, want %d; removed %d, want %d", o.Created, tt.created, removed, tt.removed)
 		}
 		if diff := cmp.Diff(tt.want, p.rows()); diff != "" {
 			t.Error(diff)

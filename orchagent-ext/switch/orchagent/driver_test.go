@@ -232,7 +232,7 @@ func TestExportComesAndGoes(t *testing.T) {
 	if ports := p.orchagent.Fields("ACL_TABLE", "SLUICE_ROCE")["ports"]; ports != "Ethernet0" {
 		t.Errorf("ports %q", ports)
 	}
-	if o := p.reconcile(e, exports(8192, "Ethernet0")); o.Created+o.Removed > 0 {
+	if o := p.reconcile(e, exports(8192, "Ethernet0")); o.Created+o.Removed+o.HandedOver > 0 {
 		t.Errorf("nothing changed, and: %+v", o)
 	}
 	o = p.reconcile(e, exports(100, "Ethernet0"))

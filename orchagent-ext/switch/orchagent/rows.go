@@ -49,7 +49,7 @@ func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.
 		return nil, err
 	}
 	row := rowOf(o)
-	if _, leaves := d.said.leaving[o.Key]; leaves || row.Table == tableGroup {
+	if _, leaves := d.said.leaving[o.Key]; leaves && !inOrder(row.Table) || row.Table == tableGroup {
 		if gone := d.said.awaitGone(row); !gone && row.Table == tableGroup { // it would take the removals after the group
 			err := fmt.Errorf("syncd did not take within %v that queues are removed from %s", d.said.patience, row.Name())
 			d.said.refuse(row, err)
@@ -79,17 +79,18 @@ func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.
 	} else if err != nil {
 		d.said.refuse(row, err)
 		err = fmt.Errorf("%w: %w", engine.ErrRefused, err)
-		if gone := d.Remove(r); gone != nil && !errors.Is(gone, engine.ErrGone) {
+		if gone := d.Remove(r); !goes(gone) {
 			// tried again, and removed first
 			return nil, fmt.Errorf("remove %s, which orchagent did not take: %w", o.Key, gone)
 		}
 		return nil, err
 	}
 	delete(d.said.refused, o.Key)
+	delete(d.said.leaving, o.Key)
 	return r, nil
 }
 
-// Remove implements [engine.Driver]: the whole row if Sluice owns it.
+// Remove implements [engine.Driver]: the whole row if Sluice owns it. It waits for no other process.
 func (d *Driver) Remove(r *engine.Record) error {
 	if r.Type == engine.TypeHashField {
 		return d.removeHash(r)
@@ -119,10 +120,16 @@ func (d *Driver) Remove(r *engine.Record) error {
 	if err := d.db.write(sonicdb.Change{Row: row, Deleted: true}, there); err != nil {
 		return err
 	}
-	if !inOrder(row.Table) {
-		d.said.leaving[r.Key] = leave{row: row, at: time.Now()}
+	if gone, err := d.said.gone(row); gone && err == nil {
+		return nil
 	}
-	return nil
+	d.said.leaving[r.Key] = leave{row: row, at: time.Now()}
+	return engine.ErrHandedOver
+}
+
+// goes reports whether an error of Remove is a success, maybe one to come.
+func goes(err error) bool {
+	return err == nil || errors.Is(err, engine.ErrGone) || errors.Is(err, engine.ErrHandedOver)
 }
 
 // removeRules removes the rows of an ACL table's rules.
@@ -168,7 +175,7 @@ func (d *Driver) Exists(r *engine.Record) (bool, error) {
 		return true, err
 	}
 	d.said.refuse(row, errNoRoom(row))
-	if err := d.Remove(r); err != nil && !errors.Is(err, engine.ErrGone) {
+	if err := d.Remove(r); !goes(err) {
 		return true, err
 	}
 	return false, nil

@@ -248,8 +248,8 @@ func TestRuleWaitsForItsNeighbor(t *testing.T) {
 	p.until("the neighbor is gone", func() bool { return !slices.Contains(p.orchagent.Neighbors(), "Ethernet48:10.255.0.1") })
 	want := redirection(1, "Ethernet48:10.255.0.1")
 	for range 10 {
-		if _, err := p.rules.Redirect([]engine.Redirection{want}); !errors.Is(err, engine.ErrPending) {
-			t.Fatalf("%v: want that it is pending", err)
+		if _, err := p.rules.Redirect([]engine.Redirection{want}); !errors.Is(err, engine.ErrWaits) { // no work of the switch
+			t.Fatalf("%v: want that it waits for the neighbor", err)
 		}
 	}
 	p.neighbor("Ethernet48:10.255.0.1", true)

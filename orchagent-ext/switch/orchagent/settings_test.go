@@ -3,6 +3,8 @@
 package orchagent
 
 import (
+	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -64,12 +66,17 @@ func TestEmptiedConfigurationKeepsPlacement(t *testing.T) {
 	}
 }
 
-// TestRemovalThatOrchagentHasYetToCarryOutIsNamed: while it hangs, entries are on the switch.
+// TestRemovalThatOrchagentHasYetToCarryOutIsNamed: while it hangs, entries are on the switch, and no row
+// counts as removed.
 func TestRemovalThatOrchagentHasYetToCarryOutIsNamed(t *testing.T) {
 	p := newRulePlace(t, "202505", orchagenttest.ASIC{})
+	var log strings.Builder
+	p.d.said.log = slog.New(slog.NewTextHandler(&log, nil))
 	p.settle(flowsOf(4)...)
 	p.orchagent.Stop()
-	p.reconcile(p.e, engine.Policy{})
+	if o := p.reconcile(p.e, engine.Policy{}); o.Removed != 0 || o.HandedOver != 4 { // two types, two tables
+		t.Errorf("%d removed, %d handed over, and orchagent hangs", o.Removed, o.HandedOver)
+	}
 	if w := p.d.Warnings(); len(w) > 0 {
 		t.Errorf("warnings at once: %q", w)
 	}
@@ -89,5 +96,18 @@ func TestRemovalThatOrchagentHasYetToCarryOutIsNamed(t *testing.T) {
 		t.Errorf("%d rows are named: %q", n, p.d.Warnings())
 	}
 	p.startOn("202505")
-	p.until("orchagent has removed all", func() bool { return named() == 0 })
+	p.until("orchagent has removed all", func() bool { return named() == 0 && len(p.d.said.leaving) == 0 })
+	removed := 0
+	for v := range strings.FieldsSeq(log.String()) {
+		if n, ok := strings.CutPrefix(v, "removed="); ok {
+			k, err := strconv.Atoi(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			removed += k
+		}
+	}
+	if removed != 4 {
+		t.Errorf("4 rows are gone, and the log has %d:\n%s", removed, log.String())
+	}
 }

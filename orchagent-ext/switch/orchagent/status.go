@@ -43,35 +43,42 @@ type leave struct {
 	late bool // that orchagent has not removed its object was logged
 }
 
-// lingering returns the rows that orchagent was to remove long ago, and has not: what they made is on the
-// switch.
+// lingering returns the rows that orchagent or syncd was to remove long ago, and has not: what they made is
+// there. Those that have gone since the last call are logged.
 func (d *answers) lingering(now time.Time) (all []string) {
+	removed := 0
 	for _, key := range slices.Sorted(maps.Keys(d.leaving)) {
 		is := d.leaving[key]
-		if now.Sub(is.at) <= d.patience {
-			continue
-		}
 		switch gone, err := d.gone(is.row); {
 		case err != nil:
 		case gone:
 			delete(d.leaving, key)
-		default:
-			all = append(all, key+": orchagent has not removed it, so that its entries are still on the switch")
+			removed++
+		case now.Sub(is.at) > d.patience:
+			all = append(all, key+": "+is.fault())
 			if !is.late {
-				d.log.Warn("orchagent has not removed what it was to remove: its entries are still on the switch", "row", key, "after", d.patience)
+				d.log.Warn(is.fault(), "row", key, "after", d.patience)
 				is.late = true
 				d.leaving[key] = is
 			}
 		}
 	}
+	if removed > 0 {
+		d.log.Info("what was handed over is gone", "removed", removed)
+	}
 	return all
 }
 
+// fault is the warning about a removal that is late.
+func (l leave) fault() string {
+	if inOrder(l.row.Table) {
+		return "syncd has not removed it: counters of queues are still read"
+	}
+	return "orchagent has not removed it: its entries are still on the switch"
+}
+
 // notSaid is the warning about a row that orchagent has neither taken nor refused.
-const (
-	notSaid = "orchagent does not say whether it took the row: not confirmed"
-	noRoom  = "the switch has no room for it; orchagent goes on trying"
-)
+const notSaid = "orchagent does not say whether it took the row: not confirmed"
 
 // lookAgain is the interval between readings of STATE_DB while a row waits for orchagent.
 const lookAgain = 10 * time.Millisecond

@@ -91,8 +91,11 @@ func (d *store) read(r rows.Row) (map[string]string, error) {
 func (d *store) waits(r rows.Row) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
-	if r.Table == tableGroup {
+	switch r.Table {
+	case tableGroup:
 		return d.flex.EnqueuedWaits(ctx, tableFlex, nameGroup+":")
+	case tableFlex:
+		return d.flex.EnqueuedWaits(ctx, tableFlex, r.Key)
 	}
 	if operators[r.Table] == "" {
 		return false, nil // what it has taken of CONFIG_DB cannot be seen

@@ -75,7 +75,7 @@ func (a *adoption) before(kind saiattr.Kind, r *engine.Record) bool {
 // the record; Null: it was not created, or another process has created the same.
 func (a *adoption) find(kind saiattr.Kind, r *engine.Record) sai.ObjectID {
 	fresh := a.candidates(kind, r)
-	// a hash of fewer fields, or one that told the next id, was not removed yet
+	// a hash of fewer fields, or one that was created for the next id, was not removed yet
 	if (r.Type == engine.TypeHash || a.options.Connected) && len(fresh) > 1 {
 		for _, id := range fresh[:len(fresh)-1] {
 			_ = a.lib.Remove(kind, id)

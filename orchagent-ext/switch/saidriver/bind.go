@@ -108,7 +108,7 @@ func (b *bindings) memberOf(group, table sai.ObjectID) sai.ObjectID {
 			return m
 		}
 	}
-	for _, c := range b.created { // the process before may not have told the ledger
+	for _, c := range b.created { // the process before may have ended before the ledger had it
 		if c.Object != saiattr.ACLMember.Name {
 			continue
 		}
@@ -144,11 +144,11 @@ func (b *bindings) set(r *engine.Record, o *engine.Object, _ string, at refs) er
 	if err != nil {
 		return err
 	}
-	ours := bound == sai.Null
+	own := bound == sai.Null
 	for key := range r.References {
-		ours = ours || at.id(key) == bound
+		own = own || at.id(key) == bound
 	}
-	if !ours {
+	if !own {
 		return fmt.Errorf("%w: port %s has an ingress ACL of another owner, %s", engine.ErrRefused, engine.BoundPort(o), bound)
 	}
 	return b.setIngressACL(port, at.id(o.Values[0].Keys[0]))

@@ -24,10 +24,10 @@ func (a *adoption) candidates(kind saiattr.Kind, r *engine.Record) []sai.ObjectI
 	for _, is := range a.adopted {
 		known[is.ID] = true
 	}
-	var told []sai.ObjectID
+	var recorded []sai.ObjectID
 	for _, c := range a.options.Created {
 		if c.Object == kind.Name && !known[engine.ID(c.ID.String())] && a.alike(kind, r, c.ID) {
-			told = append(told, c.ID)
+			recorded = append(recorded, c.ID)
 		}
 	}
 	open := a.options.Creating == kind.Name // its call
@@ -36,8 +36,8 @@ func (a *adoption) candidates(kind saiattr.Kind, r *engine.Record) []sai.ObjectI
 	if err != nil && a.options.Last != nil {
 		since = a.options.Last(kind.Name)
 	}
-	if err != nil && (!a.options.Connected || !open) && len(told) > 0 {
-		return told
+	if err != nil && (!a.options.Connected || !open) && len(recorded) > 0 {
+		return recorded
 	}
 	if err != nil {
 		if ids, err = a.neighbors(kind, r); err != nil {
@@ -47,7 +47,7 @@ func (a *adoption) candidates(kind saiattr.Kind, r *engine.Record) []sai.ObjectI
 	}
 	was := strings.Split(string(r.Previous), ",")
 	ids = slices.DeleteFunc(ids, func(id sai.ObjectID) bool {
-		return known[engine.ID(id.String())] || slices.Contains(was, id.String()) || slices.Contains(told, id)
+		return known[engine.ID(id.String())] || slices.Contains(was, id.String()) || slices.Contains(recorded, id)
 	})
 	later := slices.DeleteFunc(slices.Clone(ids), func(id sai.ObjectID) bool { return id <= since })
 	alone := open && len(later) == 1 && (a.lists() || since != sai.Null)
@@ -58,7 +58,7 @@ func (a *adoption) candidates(kind saiattr.Kind, r *engine.Record) []sai.ObjectI
 		return (a.options.Connected || r.Type == engine.TypeHash) && !a.alike(kind, r, id)
 	})
 	if !a.options.Connected || alone {
-		return append(told, ids...)
+		return append(recorded, ids...)
 	}
 	own := slices.DeleteFunc(slices.Clone(ids), func(id sai.ObjectID) bool { return !a.refersToOwn(kind, r, id) })
 	if len(own) == 0 && !slices.ContainsFunc(r.Attrs, refersToAny) {
@@ -66,7 +66,7 @@ func (a *adoption) candidates(kind saiattr.Kind, r *engine.Record) []sai.ObjectI
 			a.left = append(a.left, fmt.Sprintf("%s %s may be of Sluice, which was killed while it created one, or of another owner: it is left on the switch", r.Type, id))
 		}
 	}
-	return append(told, own...)
+	return append(recorded, own...)
 }
 
 // alike reports whether an object equals its record, in all attributes that can be read.

@@ -13,11 +13,11 @@ import (
 
 // CPU is the packets to the CPU: which of them are copies, and how many the switch dropped.
 type CPU struct {
-	lib     *sai.Library
-	policer sai.ObjectID  // Null: none
-	copied  atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
-	port    sai.ObjectID  // of the switch to its CPU; Null: not asked yet
-	silent  bool          // the library does not report that port or its drops
+	lib       *sai.Library
+	policer   sai.ObjectID  // Null: none
+	copied    atomic.Uint64 // the trap of what entries copy to the CPU; Null: none
+	port      sai.ObjectID  // of the switch to its CPU; Null: not asked yet
+	uncounted bool          // the library does not report that port or its drops
 }
 
 // note records an object of the policy through which packets come to the CPU.
@@ -49,20 +49,20 @@ func (c *CPU) Policed() uint64 {
 // Discards is how many packets to the CPU the switch dropped before its CPU port; nil
 // for a library without that counter.
 func (c *CPU) Discards() *uint64 {
-	if c.silent {
+	if c.uncounted {
 		return nil
 	}
 	if c.port == sai.Null {
 		port, err := c.lib.GetObject(saiattr.Switch, c.lib.Switch, saiattr.SwitchCPUPort)
 		if err != nil || port == sai.Null {
-			c.silent = errors.Is(err, sai.ErrNotSupported) || err == nil
+			c.uncounted = errors.Is(err, sai.ErrNotSupported) || err == nil
 			return nil
 		}
 		c.port = port
 	}
 	n, err := c.lib.PortDiscards(c.port)
 	if err != nil {
-		c.silent = errors.Is(err, sai.ErrNotSupported)
+		c.uncounted = errors.Is(err, sai.ErrNotSupported)
 		return nil
 	}
 	return &n

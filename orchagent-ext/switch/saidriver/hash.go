@@ -78,6 +78,9 @@ func (h *hashes) create(o *engine.Object, at refs, r *engine.Record) error {
 	if field := o.AddedField(); field != "" {
 		must = saiattr.HashFields.Enum(field).List
 		base = slices.DeleteFunc(base, func(f uint64) bool { return f == must[0] })
+		if field == engine.HashLabel {
+			base = withPorts(base, o.HashesPorts())
+		}
 	}
 	for _, v := range o.Values {
 		if v.Attr == saiattr.HashUDFGroups {
@@ -105,7 +108,29 @@ func (h *hashes) create(o *engine.Object, at refs, r *engine.Record) error {
 	}
 	r.ID = engine.ID(id.String())
 	h.note(r, id)
+	h.fields[fieldsKey(o)] = saiattr.HashFields.Numbers(fields...).Text // also where it refused ports
 	return nil
+}
+
+// fieldsKey is the key of a hash in [hashes.fields].
+func fieldsKey(o *engine.Object) string {
+	if field := o.AddedField(); field != engine.HashLabel || o.HashesPorts() {
+		return field
+	}
+	return engine.HashLabel + " alone"
+}
+
+// withPorts returns fields with those of ports, or without: beside a label ECMP hashes ports also where it
+// hashed none before, as the kernel by default.
+func withPorts(fields []uint64, wanted bool) []uint64 {
+	ports := saiattr.HashFields.Enum(engine.Ports...).List
+	all := slices.DeleteFunc(fields, func(f uint64) bool { return !wanted && slices.Contains(ports, f) })
+	for _, f := range ports {
+		if wanted && !slices.Contains(all, f) {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // grow creates the hash of the most fields that the library takes besides those that
@@ -158,14 +183,14 @@ func wide(list []uint32) []uint64 {
 // note records a hash that is on the switch. The policy wants its fields the next time.
 func (h *hashes) note(r *engine.Record, id sai.ObjectID) {
 	h.own.note(r, id)
-	h.fields[r.AddedField()] = r.Attr(saiattr.HashFields.Name)
+	h.fields[fieldsKey(&r.Object)] = r.Attr(saiattr.HashFields.Name)
 }
 
 // withFields has the hashes among objects have the fields that they got before.
 func (h *hashes) withFields(objects []engine.Object) []engine.Object {
 	for i := range objects {
 		o := &objects[i]
-		fields := h.fields[o.AddedField()]
+		fields := h.fields[fieldsKey(o)]
 		if o.Type != engine.TypeHash || fields == "" {
 			continue
 		}

@@ -186,7 +186,7 @@ func (p prober) queues() (n uint8, none string) {
 	case n > 0:
 		return n, ""
 	case err != nil:
-		return 0, "the SAI library tells of no queues: " + err.Error()
+		return 0, "the SAI library lists no queues: " + err.Error()
 	}
 	return 0, "the SAI library's ports have none; the software switch has some where the SAI profile says SLUICE_QUEUES=8"
 }

@@ -41,6 +41,8 @@ const (
 	// addresses that are not all of the family of the packet that carries them
 	FamilyMix
 	NoBECN // CNP with a BECN bit of 0
+	// an IPv6 option of the packet is unknown, and demands that it is discarded
+	UnknownOption
 	// PFC to another address than 01-80-C2-00-00-01; PFCM neither to a link-local address nor to all nodes
 	BadDestination
 	// PFCM from an address that is not link-local; PPFC over ICMP from another address than its router identifier
@@ -54,7 +56,7 @@ var reasonNames = [numReasons]string{
 	"ends too early", "length is wrong", "flow identifier is not of 0, 4, 8 or 16 octets",
 	"flow identifier is one word, which figure2=accept takes", "hop limit is not 255", "checksum is wrong", "ICRC is wrong", "code is unknown", "option's type field is not 0",
 	"version is not 1", "action is reserved", "stream id is 0", "rate is 0", "queue pair number has more than 24 bits",
-	"addresses are not all of the packet's family", "BECN is not set", "destination is not one of this message",
+	"addresses are not all of the packet's family", "BECN is not set", "an unknown IPv6 option demands to discard the packet", "destination is not one of this message",
 	"source is not one of this message",
 }
 
@@ -67,7 +69,7 @@ var reasonLabels = [numReasons]string{
 	"short", "length", "flow-length",
 	"one-word", "hop-limit", "checksum", "icrc", "code", "subtype",
 	"version", "reserved-action", "zero-stream", "zero-rate", "queue-pair",
-	"family-mix", "no-becn", "destination", "source",
+	"family-mix", "no-becn", "unknown-option", "destination", "source",
 }
 
 // Label is the reason as one lower-case word, for counters. Operators' dashboards use it

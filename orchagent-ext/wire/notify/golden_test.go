@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the golden files of testdata")
 // TestGoldenCapturesAreReproduced makes the golden captures and their descriptions, and compares
 // them octet by octet with those in testdata.
 //
-//conformance:draft-yang/option draft-xz/icmp draft-xz/addresses draft-zz/port
+//conformance:draft-yang/option draft-xz/icmp draft-xz/addresses draft-zz/port draft-xz/udp draft-zz/icrc
 func TestGoldenCapturesAreReproduced(t *testing.T) {
 	want := map[string]bool{"README.md": true}
 	for _, s := range samples() {

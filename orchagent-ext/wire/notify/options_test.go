@@ -3,6 +3,7 @@
 package notify
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -117,4 +118,54 @@ func TestBrokenHeaders(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
 	}
+}
+
+// An unknown option whose type begins with 01, 10 or 11 demands to discard the packet (RFC 8200 section
+// 4.2): in the header of a PFCM before and after it, in a header of its own, and before any other message.
+//
+//conformance:draft-yang/option-type
+func TestUnknownOptionDemandsToDiscard(t *testing.T) {
+	for _, unknown := range []uint8{0x5e, 0x9e, 0xde, 0xc2} {
+		other := []byte{unknown, 2, 0, 0}
+		for name, b := range map[string][]byte{
+			"before":      withOptions(t, protoHopByHop, append(append([]byte{}, other...), option(t)...)),
+			"after":       withOptions(t, protoDestOptions, append(append([]byte{}, option(t)...), other...)),
+			"in another":  withHeader(withOptions(t, protoDestOptions, option(t)), protoHopByHop, append([]byte{optionPadN, 0}, other...)),
+			"of ICMPv6":   withHeader(packetOf(t, sampleOf(t, "pfcm-icmpv6-pause")), protoHopByHop, append([]byte{optionPadN, 0}, other...)),
+			"of PPFC":     withHeader(packetOf(t, sampleOf(t, "ppfc-udp6-all")), protoDestOptions, append([]byte{optionPadN, 0}, other...)),
+			"of advice":   withHeader(packetOf(t, sampleOf(t, "rate-advice-v6")), protoDestOptions, append([]byte{optionPadN, 0}, other...)),
+			"of a CNP":    withHeader(packetOf(t, sampleOf(t, "cnp-v6")), protoDestOptions, append([]byte{optionPadN, 0}, other...)),
+			"behind PFCM": headerAfter(withOptions(t, protoHopByHop, option(t)), other),
+		} {
+			var p Packet
+			err := p.ParseIP(b, DefaultCodePoints())
+			var bad *Error
+			if !errors.As(err, &bad) || bad.Reason != UnknownOption || bad.Kind != p.Kind || p.Kind == KindNone {
+				t.Errorf("option %#x %s: %v of %v", unknown, name, err, p.Kind)
+			}
+		}
+		c := DefaultCodePoints()
+		c.PFCMOption = unknown
+		renamed := append([]byte{}, option(t)...)
+		renamed[0] = unknown
+		var p Packet
+		if err := p.ParseIP(withOptions(t, protoHopByHop, renamed), c); err != nil || p.Kind != KindPFCM {
+			t.Errorf("option %#x as that of PFCM: %v", unknown, err)
+		}
+	}
+	// Nothing else of the packet is read: it is no notification.
+	var p Packet
+	none := withOptions(t, protoHopByHop, []byte{0x9e, 2, 0, 0})
+	if err := p.ParseIP(none, DefaultCodePoints()); err != ErrNotNotification {
+		t.Errorf("a packet without message: %v", err)
+	}
+}
+
+// headerAfter adds a header of destination options after the one that a packet ends with.
+func headerAfter(b, options []byte) []byte {
+	b[ipv6Len] = protoDestOptions
+	b = append(b, protoNone, 0)
+	b = append(append(b, options...), optionPadN, 0)
+	setLength(b)
+	return b
 }

@@ -3,6 +3,7 @@
 package notify
 
 import (
+	"cmp"
 	"encoding/binary"
 	"net/netip"
 
@@ -128,48 +129,74 @@ func authentication(b []byte) (length int, ok bool) {
 }
 
 // ipv6 parses an IPv6 packet and its extension headers (RFC 8200 section 4), at most
-// maxExtensions of them.
+// maxExtensions of them. A message beside an unknown option that demands to discard the packet is
+// refused. The kernel, which has the packet, too, answers it as section 4.2 asks.
 func (p *Packet) ipv6(b []byte, c *CodePoints) error {
+	discard, err := p.headers(b, c)
+	if err == nil && discard {
+		return fail(p.Kind, UnknownOption)
+	}
+	return err
+}
+
+// headers parses the extension headers of an IPv6 packet, and the message behind or in them. discard: the
+// packet has an option of another type that demands to discard it.
+//
+//conformance:draft-yang/option-type
+func (p *Packet) headers(b []byte, c *CodePoints) (discard bool, err error) {
 	if len(b) < ipv6Len {
-		return fail(KindNone, Short)
+		return false, fail(KindNone, Short)
 	}
 	end := ipv6Len + int(binary.BigEndian.Uint16(b[4:]))
 	if end > len(b) {
-		return fail(KindNone, Short)
+		return false, fail(KindNone, Short)
 	}
 	b = b[:end]
 	next, at := b[6], ipv6Len
+	var option []byte // the data of the first PFCM
+	var form Encapsulation
 	for range maxExtensions {
 		switch next {
 		case protoHopByHop, protoDestOptions, protoRouting:
 		case protoAH:
 			length, ok := authentication(b[at:])
 			if !ok {
-				return fail(KindNone, Short)
+				return discard, fail(KindNone, Short)
 			}
 			next, p.AH = b[at], true
 			at += length
 			continue
 		default:
-			return p.transport(b, at, next, c)
+			if option != nil {
+				return discard, p.pfcmOption(b, option, form)
+			}
+			return discard, p.transport(b, at, next, c)
 		}
 		if len(b)-at < 8 || len(b)-at < 8+int(b[at+1])*8 {
-			return fail(KindNone, Short)
+			return discard, fail(KindNone, Short)
 		}
 		header := b[at : at+8+int(b[at+1])*8]
 		if next == protoRouting {
 			if header[3] != 0 { // segments left: it is still under way
-				return ErrNotNotification
+				return discard, ErrNotNotification
 			}
-		} else if data, err := findOption(header[2:], c.PFCMOption); err != nil {
-			return err
-		} else if data != nil {
-			return p.pfcmOption(b, data, optionsForm(next))
+		} else {
+			data, demands, err := findOption(header[2:], c.PFCMOption)
+			if discard = discard || demands; option == nil {
+				option, form = data, optionsForm(next)
+			}
+			switch {
+			case err == nil:
+			case option == nil:
+				return discard, err
+			default: // behind a PFCM
+				return discard, cmp.Or(p.pfcmOption(b, option, form), fail(KindPFCM, BadLength))
+			}
 		}
 		next = header[0]
 		at += len(header)
 	}
-	return ErrNotNotification
+	return discard, ErrNotNotification
 }
 
 // optionsForm returns the form of a PFCM by the header that carries the option.
@@ -180,9 +207,13 @@ func optionsForm(next uint8) Encapsulation {
 	return DestinationOptions
 }
 
+// actionMask has the bits of an option's type by which an unknown one is skipped (0) or demands to discard
+// the packet (RFC 8200 section 4.2).
+const actionMask = 0xc0
+
 // findOption returns the data of the first option of that type, or nil; an option without
-// data has a non-nil empty slice.
-func findOption(options []byte, option uint8) ([]byte, error) {
+// data has a non-nil empty slice. demands: another option is one that demands to discard the packet.
+func findOption(options []byte, option uint8) (data []byte, demands bool, err error) {
 	for len(options) > 0 {
 		if options[0] == optionPad1 {
 			options = options[1:]
@@ -190,17 +221,19 @@ func findOption(options []byte, option uint8) ([]byte, error) {
 		}
 		if len(options) < 2 || len(options) < 2+int(options[1]) {
 			if options[0] == option {
-				return nil, fail(KindPFCM, Short)
+				return data, demands, fail(KindPFCM, Short)
 			}
-			return nil, fail(KindNone, BadLength)
+			return data, demands, fail(KindNone, BadLength)
 		}
 		end := 2 + int(options[1])
-		if options[0] == option {
-			return options[2:end], nil
+		if options[0] != option {
+			demands = demands || options[0]&actionMask != 0
+		} else if data == nil {
+			data = options[2:end]
 		}
 		options = options[end:]
 	}
-	return nil, nil
+	return data, demands, nil
 }
 
 // transport parses the payload of the IP headers of the packet b, from b[at] on.

@@ -129,7 +129,7 @@ func (e *Envelope) checkLink() Reason {
 // AppendPayload appends the ICMPv6 message of 44 octets, its checksum 0, or the
 // options header of 48 octets with next header 59 (none).
 //
-//conformance:draft-yang/subtype
+//conformance:draft-yang/subtype draft-yang/reserved
 func (m PFCM) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
 	if r := m.Check(); r != Accepted {
 		return b, fail(KindPFCM, r)

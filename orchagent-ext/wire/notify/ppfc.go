@@ -244,7 +244,7 @@ func (c *CodePoints) figure2(m *PPFC) Reason {
 // read reads the part that both forms share: the flow's part of b from the flags on, and
 // the flow identifier.
 //
-//conformance:draft-xz/addresses
+//conformance:draft-xz/addresses draft-xz/flags
 func (m *PPFC) read(b []byte, v6 bool, flow []byte) Reason {
 	m.Flags, m.PT, m.Priority = b[0]>>2, PT(b[0]&3), b[1]
 	m.PauseDuration = binary.BigEndian.Uint16(b[6:])

@@ -79,7 +79,7 @@ func TestSamplesRoundTrip(t *testing.T) {
 	}
 }
 
-//conformance:draft-yang/time draft-xz/priority draft-xz/udp-fields draft-zz/dest-qp draft-zz/src-qp
+//conformance:draft-yang/time draft-xz/priority draft-xz/udp-fields draft-zz/dest-qp draft-zz/src-qp draft-xz/flags
 func TestRoundTrip(t *testing.T) {
 	for kind, draw := range map[Kind]func(*rapid.T, bool) Message{
 		KindPFCM:       func(t *rapid.T, _ bool) Message { return drawPFCM(t) },
@@ -239,7 +239,7 @@ func TestSizesAreThoseOfTheFormats(t *testing.T) {
 
 // TestOctetsAreThoseOfTheDrafts spells two messages out, as an implementer of the drafts would.
 //
-//conformance:draft-yang/option draft-yang/subtype draft-yang/time draft-xz/icmp draft-xz/port draft-xz/udp draft-zz/bth draft-zz/rate
+//conformance:draft-yang/option draft-yang/subtype draft-yang/time draft-xz/icmp draft-xz/port draft-xz/udp draft-zz/bth draft-zz/rate draft-xz/pt
 func TestOctetsAreThoseOfTheDrafts(t *testing.T) {
 	addresses := "20010db8000b00000000000000000022" + "20010db8000a00000000000000000011"
 	for name, want := range map[string]string{
@@ -259,5 +259,10 @@ func TestOctetsAreThoseOfTheDrafts(t *testing.T) {
 		if got := hexText(b); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
+	}
+	advice := RateAdvice{PKey: 0x8123, DestQP: 0x42, Rate: 300, Version: 1, DestinationQP: 0x42, SourceQP: 0x77}
+	b, err := advice.AppendPayload(nil, DefaultCodePoints())
+	if want := "c5008123" + "00000042" + "00000000" + "0000012c" + "00000001" + "00000042" + "00000077"; err != nil || hexText(b) != want {
+		t.Errorf("advice of 300 Mbit/s in partition 0x8123: %x, want %s (%v)", b, want, err)
 	}
 }

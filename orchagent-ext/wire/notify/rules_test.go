@@ -91,7 +91,7 @@ func group(scope, number byte) func([]byte) []byte {
 // TestReceiveRules changes one thing in a good packet. read says whether the
 // message can be told nonetheless.
 //
-//conformance:draft-yang/subtype draft-yang/length draft-yang/action draft-yang/icmp-type draft-yang/icmp-checksum draft-yang/hop-limit draft-xz/icmp draft-xz/router-id draft-xz/addresses draft-xz/flow-id draft-zz/icrc draft-zz/rate draft-zz/version draft-zz/dest-qp draft-zz/src-qp
+//conformance:draft-yang/subtype draft-yang/reserved draft-yang/length draft-yang/action draft-yang/icmp-type draft-yang/icmp-checksum draft-yang/hop-limit draft-xz/icmp draft-xz/router-id draft-xz/addresses draft-xz/flow-id draft-zz/icrc draft-zz/rate draft-zz/version draft-zz/dest-qp draft-zz/src-qp
 func TestReceiveRules(t *testing.T) {
 	for _, tt := range []struct {
 		name, sample string
@@ -134,6 +134,7 @@ func TestReceiveRules(t *testing.T) {
 		{"mapped source", "pfcm-icmpv6-pause", then(mapped(68), resum), FamilyMix, true},
 		{"mapped destination", "pfcm-hop-by-hop", mapped(56), FamilyMix, true},
 		{"mapped source", "ppfc-icmpv6-all", then(mapped(52), resum), FamilyMix, true},
+		{"mapped destination", "ppfc-icmpv6-all", then(mapped(68), resum), FamilyMix, true},
 		{"mapped router", "ppfc-icmpv6-all", then(mapped(84), resum), FamilyMix, true},
 
 		{"from a global address", "pfcm-icmpv6-pause", then(set(8, 0x20), set(9, 0x01), resum), BadSource, true},

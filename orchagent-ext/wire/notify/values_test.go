@@ -116,6 +116,11 @@ func TestNamesAreReadAndWritten(t *testing.T) {
 			t.Errorf("%q: error %v does not name the choice", want, err)
 		}
 	}
+	for bits, want := range []string{"stop", "resume", "alarm", "hold"} { // draft-xz section 4.1: 00, 01, 10, 11
+		if got := PT(bits).String(); got != want {
+			t.Errorf("PT %02b is %q, want %q", bits, got, want)
+		}
+	}
 }
 
 func TestErrorsHaveOneLabelEach(t *testing.T) {

@@ -36,6 +36,14 @@ func (p *Packet) ICRC() (got, want uint32, ok bool) {
 	return binary.LittleEndian.Uint32(p.b[at:]), p.crc(p.masked[:0], at), true
 }
 
+// Valid reports whether a receiver would take the packet by its header: the transport header version is 0
+// (IBTA volume 1 section 9.2.4), and the ICRC is right, where the whole packet was seen.
+func (p *Packet) Valid() bool {
+	const version = 0xf // in BTH octet 1
+	got, want, whole := p.ICRC()
+	return p.BTHBytes()[1]&version == 0 && (!whole || got == want)
+}
+
 // crc computes the ICRC that belongs at offset at. It writes behind room, which
 // must have the capacity for maskedLen and shortRest octets more. b[at:] may hold
 // anything: the ICRC itself is outside of its own input.

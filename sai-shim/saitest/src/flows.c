@@ -256,7 +256,7 @@ static sai_status_t get_flows(sai_object_id_t queue, uint32_t *count, sai_sluice
 static sai_status_t get_flow_stats(sai_object_id_t switch_id, sai_sluice_flow_stats_t *stats)
 {
 	(void)switch_id;
-	*stats = (sai_sluice_flow_stats_t){ 1, 2, 3, 4, 5, 6, 7 };
+	*stats = (sai_sluice_flow_stats_t){ 1, 2, 3, 4, 5, 6, 7, 8 };
 	return SAI_STATUS_SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "acl.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "acl_rule.h"
@@ -314,4 +315,67 @@ uint32_t acl_action_types(int32_t *list, uint32_t room)
 		n++;
 	}
 	return n;
+}
+
+/* Audit */
+
+#define AUDITED 4096 /* entries that are compared with the map in one audit: 4 ms */
+
+struct audit {
+	struct drift_list *drifts;   /* NULL: mend */
+	uint32_t number, first, end; /* of entries, in order of creation */
+	uint32_t bad;
+	sai_status_t status;
+};
+
+static void audit_table(struct object *o, void *arg)
+{
+	struct acl_table *t = o->state;
+	struct audit *a = arg;
+	char place[32];
+
+	if (acl_view_good(t))
+		return;
+	snprintf(place, sizeof(place), "table %u", t->number);
+	if (a->drifts)
+		drift_add(a->drifts, "ACL table", place, true, "its element of the BPF map soft_views is another");
+	else
+		acl_view_renew(t);
+}
+
+static void audit_entry(struct object *o, void *arg)
+{
+	const struct entry_state *s = o->state;
+	struct audit *a = arg;
+	struct acl_rule rule;
+	uint32_t number = a->number++;
+
+	if (number < a->first || number >= a->end || !s->inserted || acl_compile(o, &rule) ||
+	    acl_rule_good(table_of(o), &rule, s->shape))
+		return;
+	a->bad++;
+	if (!a->drifts && !a->status)
+		a->status = acl_rule_renew(table_of(o), &rule, s->shape);
+}
+
+void acl_audit(struct drift_list *l)
+{
+	static uint32_t first;
+	struct audit a = { .drifts = l, .first = first, .end = first + AUDITED };
+
+	object_each(SAI_OBJECT_TYPE_ACL_TABLE, audit_table, &a);
+	object_each(SAI_OBJECT_TYPE_ACL_ENTRY, audit_entry, &a);
+	first = a.end < a.number ? a.end : 0;
+	if (a.bad)
+		drift_add(l, "ACL entries", "soft_entries", true, "%u elements of the BPF map are gone or others",
+			  a.bad);
+}
+
+sai_status_t acl_mend(void)
+{
+	struct audit a = { .end = UINT32_MAX };
+
+	object_each(SAI_OBJECT_TYPE_ACL_TABLE, audit_table, &a);
+	object_each(SAI_OBJECT_TYPE_ACL_ENTRY, audit_entry, &a);
+	return a.status;
 }

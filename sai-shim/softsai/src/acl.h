@@ -3,11 +3,19 @@
 #ifndef SOFTSAI_ACL_H
 #define SOFTSAI_ACL_H
 
+#include "drift.h"
 #include "type.h"
 
 extern const struct type acl_table_type, acl_entry_type;
 
 /* SAI's own actions that entries can have, as sai_acl_action_type_t; returns how many. */
 uint32_t acl_action_types(int32_t *list, uint32_t room);
+
+/*
+ * Finds elements of the BPF maps that another program has removed or changed: of tables, and of
+ * up to 4096 entries in turn. acl_mend writes them again; the next commit points ports to them.
+ */
+void acl_audit(struct drift_list *l);
+sai_status_t acl_mend(void);
 
 #endif

@@ -110,18 +110,15 @@ static void change(struct acl_table *t)
 	any_changed = true;
 }
 
-static sai_status_t write_view(struct acl_table *t)
+static void compile_view(const struct acl_table *t, struct softsai_view *v)
 {
-	struct softsai_view v = {};
-	uint32_t index = unused_view();
-	int err;
-
+	memset(v, 0, sizeof(*v));
 	for (uint32_t i = 0; i < SOFTSAI_SHAPES; i++) {
-		struct acl_shape *s = &t->shapes[i];
+		const struct acl_shape *s = &t->shapes[i];
 
 		if (!s->entries)
 			continue;
-		v.shape[v.shapes] = (struct softsai_shape){
+		v->shape[v->shapes] = (struct softsai_shape){
 			.mask = s->mask,
 			.priority = s->priority,
 			.single = s->single,
@@ -129,16 +126,41 @@ static sai_status_t write_view(struct acl_table *t)
 			.digest = digest_of_shape(t, i),
 		};
 		if (s->single) {
-			v.shape[v.shapes].key = s->key;
-			v.shape[v.shapes].entry = s->entry;
+			v->shape[v->shapes].key = s->key;
+			v->shape[v->shapes].entry = s->entry;
 		}
-		v.shapes++;
+		v->shapes++;
 	}
-	sort_shapes(&v);
+	sort_shapes(v);
+}
+
+static sai_status_t write_view(struct acl_table *t)
+{
+	struct softsai_view v;
+	uint32_t index = unused_view();
+	int err;
+
+	compile_view(t, &v);
 	err = bpf_map_update_elem(plane_map(MAP_VIEWS), &index, &v, BPF_ANY);
 	if (!err)
 		t->view = index + 1;
 	return status_of(err);
+}
+
+bool acl_view_good(const struct acl_table *t)
+{
+	struct softsai_view v, there;
+	uint32_t index = t->view - 1;
+
+	if (!t->view)
+		return true;
+	compile_view(t, &v);
+	return bpf_map_lookup_elem(plane_map(MAP_VIEWS), &index, &there) || memcmp(&v, &there, sizeof(v)) == 0;
+}
+
+void acl_view_renew(struct acl_table *t)
+{
+	change(t);
 }
 
 static void commit_table(struct object *table, void *arg)
@@ -199,6 +221,22 @@ static struct place place_of(const struct acl_table *t, const struct acl_rule *r
 static int put(const struct place *p, uint64_t flags)
 {
 	return bpf_map_update_elem(plane_map(MAP_ENTRIES), &p->digest, &p->cell, flags);
+}
+
+bool acl_rule_good(const struct acl_table *t, const struct acl_rule *rule, int shape)
+{
+	struct place p = place_of(t, rule, shape);
+	struct softsai_cell there;
+
+	return !bpf_map_lookup_elem(plane_map(MAP_ENTRIES), &p.digest, &there) &&
+	       memcmp(&p.cell, &there, sizeof(there)) == 0;
+}
+
+sai_status_t acl_rule_renew(const struct acl_table *t, const struct acl_rule *rule, int shape)
+{
+	struct place p = place_of(t, rule, shape);
+
+	return status_of(put(&p, BPF_ANY));
 }
 
 /* Why there is an entry already: the same match, or, once in 2^32, another with its digest. */

@@ -54,6 +54,15 @@ sai_status_t acl_update(struct acl_table *t, const struct acl_rule *rule, int sh
 /* Takes a rule out. Packets match it until acl_drop, so that ports have a rule in its place before. */
 void acl_delete(struct acl_table *t, const struct acl_rule *rule, int shape);
 
+/*
+ * Whether the maps have the view of a table, and a rule, as they were written; they are to be
+ * written again: the view by acl_commit.
+ */
+bool acl_view_good(const struct acl_table *t);
+void acl_view_renew(struct acl_table *t);
+bool acl_rule_good(const struct acl_table *t, const struct acl_rule *rule, int shape);
+sai_status_t acl_rule_renew(const struct acl_table *t, const struct acl_rule *rule, int shape);
+
 /* Writes the views of the tables that changed; *changed becomes true if there are any. */
 sai_status_t acl_commit(bool *changed);
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "acl.h"
+#include "audit.h"
 #include "commit.h"
 #include "counter.h"
 #include "hash.h"
@@ -34,8 +35,38 @@ static const struct type *const types[] = {
 	&acl_table_type, &acl_counter_type,    &acl_entry_type,
 };
 
+static sai_status_t audit_locked(sai_object_id_t switch_id, uint32_t *n, sai_sluice_drift_t *drifts)
+{
+	struct drift_list l = { .out = drifts, .room = drifts && n ? *n : 0 };
+	sai_status_t status;
+
+	if (!n)
+		return SAI_STATUS_INVALID_PARAMETER;
+	pthread_mutex_lock(&api_lock);
+	status = object_switch() && object_switch()->id == switch_id ? audit(&l) : SAI_STATUS_INVALID_OBJECT_ID;
+	pthread_mutex_unlock(&api_lock);
+	*n = l.count;
+	return !status && l.count > l.room ? SAI_STATUS_BUFFER_OVERFLOW : status;
+}
+
+static sai_status_t mend_locked(sai_object_id_t switch_id, const sai_sluice_drift_t *drift)
+{
+	sai_status_t status, committed = SAI_STATUS_SUCCESS;
+
+	if (!drift)
+		return SAI_STATUS_INVALID_PARAMETER;
+	pthread_mutex_lock(&api_lock);
+	status = object_switch() && object_switch()->id == switch_id ? audit_mend(drift) : SAI_STATUS_INVALID_OBJECT_ID;
+	if (!status)
+		committed = commit();
+	pthread_mutex_unlock(&api_lock);
+	return status ? status : committed;
+}
+
 void api_open(void)
 {
+	sluice_api.audit = audit_locked;
+	sluice_api.mend = mend_locked;
 	type_register(types, sizeof(types) / sizeof(types[0]));
 	object_commit_by(commit);
 }

@@ -7,10 +7,6 @@
 
 #include <bpf/bpf.h>
 
-/* The place of softsai's filters. */
-#define HANDLE 1
-#define PRIORITY 0x51c
-
 static struct bpf_tc_hook hook_of(uint32_t ifindex, enum bpf_tc_attach_point point)
 {
 	return (struct bpf_tc_hook){ .sz = sizeof(struct bpf_tc_hook), .ifindex = ifindex, .attach_point = point };
@@ -18,7 +14,7 @@ static struct bpf_tc_hook hook_of(uint32_t ifindex, enum bpf_tc_attach_point poi
 
 int filter_find(uint32_t ifindex, enum bpf_tc_attach_point point, const char *program)
 {
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = FILTER_HANDLE, .priority = FILTER_PREFERENCE);
 	struct bpf_tc_hook hook = hook_of(ifindex, point);
 	struct bpf_prog_info info = {};
 	__u32 size = sizeof(info);
@@ -61,8 +57,8 @@ int filter_map(int program, const char *name)
 
 int filter_attach(uint32_t ifindex, enum bpf_tc_attach_point point, int program)
 {
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY, .prog_fd = program,
-			    .flags = BPF_TC_F_REPLACE);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = FILTER_HANDLE, .priority = FILTER_PREFERENCE,
+			    .prog_fd = program, .flags = BPF_TC_F_REPLACE);
 	struct bpf_tc_hook hook = hook_of(ifindex, point);
 
 	return bpf_tc_attach(&hook, &opts);
@@ -70,7 +66,7 @@ int filter_attach(uint32_t ifindex, enum bpf_tc_attach_point point, int program)
 
 int filter_detach(uint32_t ifindex, enum bpf_tc_attach_point point)
 {
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HANDLE, .priority = PRIORITY);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = FILTER_HANDLE, .priority = FILTER_PREFERENCE);
 	struct bpf_tc_hook hook = hook_of(ifindex, point);
 
 	return bpf_tc_detach(&hook, &opts);

@@ -10,6 +10,10 @@
 
 #include <bpf/libbpf.h>
 
+/* The place of softsai's filters: before those that get a preference from the kernel (49152 and less). */
+#define FILTER_HANDLE 1
+#define FILTER_PREFERENCE 0x51c
+
 /* The program at softsai's place as a file descriptor, or -ENOENT where it has another name. */
 int filter_find(uint32_t ifindex, enum bpf_tc_attach_point point, const char *program);
 

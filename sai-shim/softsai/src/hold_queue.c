@@ -69,18 +69,20 @@ static pthread_t thread;
 static int wake = -1;
 static atomic_bool ending;
 static bool running;
-static bool lost;      /* packets got lost in a hold queue: slots have octets there that never leave */
-static uint64_t *beat; /* read by the programs; written by this thread alone */
+static int priority;	  /* of the thread: SCHED_FIFO; 0: none */
+static bool lost;	  /* packets got lost in a hold queue: slots have octets there that never leave */
+static uint64_t *beat;	  /* read by the programs; written by this thread alone */
+static uint32_t *is_down; /* the TAP is; set by the program that sees it, cleared by hold_queues_mend */
 
 /*
- * Shows the programs that the thread lives. After it was frozen, new packets have passed those
- * that wait: they are not to be sent any more.
+ * Shows the programs that the thread lives. After it was frozen, or while the TAP is down, new
+ * packets have passed those that wait: they are not to be sent any more.
  */
 static uint64_t alive(void)
 {
 	uint64_t now = slots_now(), before = __atomic_exchange_n(beat, now, __ATOMIC_SEQ_CST);
 
-	if (slots_now() - before <= SOFTSAI_HOLD_FROZEN)
+	if (slots_now() - before <= SOFTSAI_HOLD_FROZEN && !LOAD(*is_down))
 		return now;
 	for (uint32_t i = 0; i < hold_limit(); i++) {
 		const struct softsai_hold *h = hold_record(i);
@@ -401,20 +403,56 @@ static int below(int realtime)
 	return realtime > 1 ? realtime - 1 : realtime;
 }
 
-sai_status_t hold_queues_open(uint32_t holds, int realtime)
+/* Makes the TAP. */
+static int open_tap(uint32_t holds)
 {
 	struct egress_bpf *programs = egress_programs();
-	uint32_t place = SOFTSAI_HOLD_TAP, guard = SOFTSAI_HOLD_GUARD;
 	const char *what;
-	int err;
+	int err = tap_open(&tap, holds, SOFTSAI_HOLD_RING, bpf_program__fd(programs->progs.softsai_hold_queue), &what);
 
-	if (!holds)
-		return SAI_STATUS_NOT_SUPPORTED;
-	err = tap_open(&tap, holds, SOFTSAI_HOLD_RING, bpf_program__fd(programs->progs.softsai_hold_queue), &what);
 	if (err) {
 		warn("flows cannot be held: %s: %s", what, strerror(-err));
-		return SAI_STATUS_NOT_SUPPORTED;
+		return err;
 	}
+	programs->bss->softsai_hold_cookie = tap.cookie;
+	programs->bss->softsai_hold_beat = slots_now();
+	beat = (uint64_t *)&programs->bss->softsai_hold_beat;
+	is_down = &programs->bss->softsai_hold_down;
+	STORE(*is_down, 0);
+	return 0;
+}
+
+/* From here on packets find the hold queues. */
+static int announce(void)
+{
+	int map = bpf_map__fd(egress_programs()->maps.soft_hold_taps), err;
+	uint32_t place = SOFTSAI_HOLD_TAP, guard = SOFTSAI_HOLD_GUARD;
+
+	err = bpf_map_update_elem(map, &guard, &tap.guard_ifindex, BPF_ANY);
+	if (!err)
+		err = bpf_map_update_elem(map, &place, &tap.ifindex, BPF_ANY);
+	if (err)
+		fail("flows cannot be held: %s", strerror(-err));
+	return err;
+}
+
+static int start_thread(void)
+{
+	atomic_store(&ending, false);
+	return thread_start(&thread, run, NULL, priority, "holds");
+}
+
+static void stop_thread(void)
+{
+	atomic_store(&ending, true);
+	eventfd_write(wake, 1);
+	pthread_join(thread, NULL);
+}
+
+sai_status_t hold_queues_open(uint32_t holds, int realtime)
+{
+	if (!holds || open_tap(holds))
+		return SAI_STATUS_NOT_SUPPORTED;
 	memset(places, 0, sizeof(places));
 	for (size_t i = 0; i < SOFTSAI_HOLDS; i++)
 		places[i].line = -1;
@@ -422,24 +460,96 @@ sai_status_t hold_queues_open(uint32_t holds, int realtime)
 	memset(down, 0, sizeof(down));
 	memset(ended, 0, sizeof(ended));
 	lost = false;
-	atomic_store(&ending, false);
-	programs->bss->softsai_hold_cookie = tap.cookie;
-	programs->bss->softsai_hold_beat = slots_now();
-	beat = (uint64_t *)&programs->bss->softsai_hold_beat;
+	priority = below(realtime);
 	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (wake < 0 || hold_open(holds, wake) || thread_start(&thread, run, NULL, below(realtime), "holds"))
+	if (wake < 0 || hold_open(holds, wake) || start_thread())
 		goto fail;
 	running = true;
-	/* From here on packets find the hold queues. */
-	err = bpf_map_update_elem(bpf_map__fd(programs->maps.soft_hold_taps), &guard, &tap.guard_ifindex, BPF_ANY);
-	if (!err)
-		err = bpf_map_update_elem(bpf_map__fd(programs->maps.soft_hold_taps), &place, &tap.ifindex, BPF_ANY);
-	if (!err)
+	if (!announce())
 		return SAI_STATUS_SUCCESS;
-	fail("flows cannot be held: %s", strerror(-err));
 fail:
 	hold_queues_close();
 	return SAI_STATUS_FAILURE;
+}
+
+/* Whether the programs find the netdev of a place. */
+static bool announced(uint32_t place, uint32_t ifindex)
+{
+	uint32_t there = 0;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(egress_programs()->maps.soft_hold_taps), &place, &there) &&
+	       there == ifindex;
+}
+
+static bool is_there(void)
+{
+	return announced(SOFTSAI_HOLD_TAP, tap.ifindex) && announced(SOFTSAI_HOLD_GUARD, tap.guard_ifindex);
+}
+
+void hold_queues_audit(struct drift_list *l)
+{
+	if (!running)
+		return;
+	if (!is_there()) {
+		drift_add(l, HOLD_PART, TAP_NETDEV "0", true, "it is gone: nothing is held");
+	} else if (LOAD(*is_down) || !tap_is_up(&tap)) {
+		STORE(*is_down, 1); /* no packet may have met it so far */
+		drift_add(l, HOLD_PART, TAP_NETDEV "0", true, "it is down: nothing is held");
+	}
+}
+
+uint64_t hold_queues_passed(void)
+{
+	return egress_programs() ? LOAD(egress_programs()->bss->softsai_hold_passed) : 0;
+}
+
+/* What waits is lost with the TAP. */
+static void lose_all(void)
+{
+	for (uint32_t i = 0; i < hold_limit(); i++) {
+		struct softsai_hold *h = hold_record(i);
+		uint64_t in = h ? LOAD(h->packets_in) : 0, n = h ? in - h->packets_out : 0;
+
+		places[i].length = 0;
+		if (!n)
+			continue;
+		STORE(h->octets_out, LOAD(h->octets_in));
+		STORE(h->packets_out, in);
+		STORE(slots_counts()->hold_queue_out, slots_counts()->hold_queue_out + n);
+		__atomic_fetch_add(&slots_counts()->hold_queue_lost, n, __ATOMIC_ACQ_REL);
+	}
+	slots_empty_holds();
+}
+
+/* Makes the TAP again. Meanwhile packets go directly. */
+static int make_again(void)
+{
+	int map = bpf_map__fd(egress_programs()->maps.soft_hold_taps), err;
+	uint32_t place = SOFTSAI_HOLD_TAP, count = tap.count;
+
+	bpf_map_delete_elem(map, &place);
+	stop_thread();
+	lose_all();
+	tap_close(&tap);
+	err = open_tap(count);
+	if (!err)
+		err = start_thread();
+	running = !err;
+	return err ? err : announce();
+}
+
+int hold_queues_mend(void)
+{
+	int err;
+
+	if (!running)
+		return -ENODEV;
+	if (!is_there())
+		return make_again();
+	err = tap_up(&tap);
+	if (!err)
+		STORE(*is_down, 0);
+	return err;
 }
 
 /*
@@ -474,9 +584,7 @@ void hold_queues_close(void)
 							  slots_counts()->hold_queue_out));
 		}
 		hold_end_all(true);
-		atomic_store(&ending, true);
-		eventfd_write(wake, 1);
-		pthread_join(thread, NULL);
+		stop_thread();
 	}
 	running = false;
 	hold_close();

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "drift.h"
 #include "sai_abi.h"
 
 /*
@@ -20,6 +21,18 @@
  * machine cannot; the log has the reason.
  */
 sai_status_t hold_queues_open(uint32_t holds, int realtime);
+
+/* Packets that a hold matched and that went on, since nothing could be held. */
+uint64_t hold_queues_passed(void);
+
+#define HOLD_PART "hold device"
+
+/*
+ * Finds a TAP that another program set down or removed, and sets it up or makes it again (0 or
+ * -errno): holds in force go on, what waits is dropped and counted.
+ */
+void hold_queues_audit(struct drift_list *l);
+int hold_queues_mend(void);
 
 /* Ends all holds, sends waiting packets, and removes the TAP. */
 void hold_queues_close(void);

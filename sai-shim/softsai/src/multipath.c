@@ -30,6 +30,9 @@ static const char *const sysctls[] = {
 #define SEED_BEFORE (SYSCTLS + 1)
 #define KEPT (SYSCTLS + 2)
 
+static long wanted[SYSCTLS]; /* values that the switch has set; 0: none */
+static uint32_t wanted_seed; /* 0: none */
+
 static void kept(int32_t values[KEPT])
 {
 	const sai_attribute_value_t *v = object_value(object_switch(), ATTR_SYSCTLS);
@@ -71,6 +74,7 @@ static sai_status_t bring(size_t i, long value, int32_t before[KEPT])
 	long now;
 	int err;
 
+	wanted[i] = value > 0 ? value : 0;
 	if (value < 0 && before[i] < 0)
 		return SAI_STATUS_SUCCESS;
 	err = net_sysctl_get(sysctls[i], &now);
@@ -121,6 +125,7 @@ sai_status_t multipath_set_seed(uint32_t seed)
 	sai_status_t status;
 	int err;
 
+	wanted_seed = seed;
 	kept(before);
 	if (!seed && before[SEED_CHANGED] < 0)
 		return SAI_STATUS_SUCCESS;
@@ -142,6 +147,46 @@ sai_status_t multipath_set_seed(uint32_t seed)
 		status = keep(before);
 	}
 	return status;
+}
+
+/* Checks one setting; mend: sets it where it differs. */
+static int check(struct drift_list *l, const char *name, long want, bool mend)
+{
+	char place[64] = "net/";
+	long now;
+	int err;
+
+	if (!want)
+		return 0;
+	err = net_sysctl_get(name, &now);
+	if (err || now == want)
+		return err;
+	strncat(place, name, sizeof(place) - strlen(place) - 1);
+	for (char *c = place; *c; c++)
+		if (*c == '/')
+			*c = '.';
+	if (l)
+		drift_add(l, "hash", place, true, "it is %ld instead of %ld", now, want);
+	return mend ? net_sysctl_set(name, want) : 0;
+}
+
+static int check_all(struct drift_list *l, bool mend)
+{
+	int err = check(l, SEED, wanted_seed, mend);
+
+	for (size_t i = 0; i < SYSCTLS && !err; i++)
+		err = check(l, sysctls[i], wanted[i], mend);
+	return err;
+}
+
+void multipath_audit(struct drift_list *l)
+{
+	check_all(l, false);
+}
+
+int multipath_mend(void)
+{
+	return check_all(NULL, true);
 }
 
 bool multipath_managed(void)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "drift.h"
 #include "object.h"
 
 /*
@@ -27,6 +28,10 @@ sai_status_t multipath_seed(uint32_t *seed);
 
 /* Sets the seed; 0: the former one. */
 sai_status_t multipath_set_seed(uint32_t seed);
+
+/* Finds settings that another program has changed since; sets them again (0 or -errno). */
+void multipath_audit(struct drift_list *l);
+int multipath_mend(void);
 
 /* Puts both families and the seed back. */
 sai_status_t multipath_reset(void);

@@ -268,6 +268,12 @@ int plane_join(uint32_t ifindex)
 	return 0;
 }
 
+int plane_mend(uint32_t ifindex)
+{
+	log_libbpf_clear();
+	return attach(ifindex);
+}
+
 void plane_leave(uint32_t ifindex)
 {
 	struct softsai_meta_key key = clsact_key(ifindex);

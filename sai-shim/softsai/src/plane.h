@@ -55,6 +55,9 @@ int plane_open(const struct plane_options *options, bool *adopted);
 int plane_join(uint32_t ifindex);
 void plane_leave(uint32_t ifindex);
 
+/* Attaches the program of a port again, and makes its qdisc, where they were taken away. */
+int plane_mend(uint32_t ifindex);
+
 /* Releases everything; forwarding goes on as programmed. */
 void plane_close(void);
 

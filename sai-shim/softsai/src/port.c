@@ -215,18 +215,25 @@ sai_status_t port_make(void)
 	return status;
 }
 
-static void publish(struct object *o, void *arg)
+static struct softsai_port compile(const struct object *o)
 {
-	sai_status_t *status = arg;
 	const sai_attribute_value_t *v = object_value(o, SAI_PORT_ATTR_INGRESS_ACL);
 	struct object *table = v ? object_find_of(v->oid, SAI_OBJECT_TYPE_ACL_TABLE) : NULL;
-	uint32_t ifindex = object_number(o->id);
 	struct softsai_port p = {};
-	int err;
 
 	if (table)
 		p.view = ((struct acl_table *)table->state)->view;
 	hash_steering(&p);
+	return p;
+}
+
+static void publish(struct object *o, void *arg)
+{
+	struct softsai_port p = compile(o);
+	uint32_t ifindex = object_number(o->id);
+	sai_status_t *status = arg;
+	int err;
+
 	err = bpf_map_update_elem(plane_map(MAP_PORTS), &ifindex, &p, BPF_ANY);
 	if (!err)
 		return;
@@ -240,6 +247,21 @@ sai_status_t port_publish(void)
 
 	object_each(SAI_OBJECT_TYPE_PORT, publish, &status);
 	return status;
+}
+
+static void check(struct object *o, void *arg)
+{
+	struct softsai_port p = compile(o), there = {};
+	uint32_t ifindex = object_number(o->id);
+	const struct port *port = port_of(o);
+
+	if (port && !bpf_map_lookup_elem(plane_map(MAP_PORTS), &ifindex, &there) && memcmp(&p, &there, sizeof(p)) != 0)
+		drift_add(arg, "port map", port->name, true, "its element of the BPF map soft_ports is another");
+}
+
+void port_audit(struct drift_list *l)
+{
+	object_each(SAI_OBJECT_TYPE_PORT, check, l);
 }
 
 void port_change(void)

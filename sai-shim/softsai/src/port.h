@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "drift.h"
 #include "object.h"
 
 extern const struct type port_type;
@@ -34,6 +35,9 @@ bool port_changed(void);
 
 /* Writes the treatment of packets by each port: its table's view, and how it steers. */
 sai_status_t port_publish(void);
+
+/* Finds ports whose treatment another program has changed; port_publish puts it back. */
+void port_audit(struct drift_list *l);
 
 /* The ids of all ports, in the order of the profile. */
 sai_status_t port_list(sai_object_list_t *list);

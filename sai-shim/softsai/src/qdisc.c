@@ -84,12 +84,12 @@ static int find_root(struct rtnl *t, uint32_t ifindex, bool *ours)
 	return err;
 }
 
-static int make_root(struct rtnl *t, uint32_t ifindex)
+static int make_root(struct rtnl *t, uint32_t ifindex, int flags)
 {
 	struct tc_htb_glob glob = { .version = 3, .rate2quantum = 10, .defcls = SOFTSAI_HTB_QUEUE };
 
-	return rtnl_request(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, ifindex, TC_H_ROOT, SOFTSAI_HTB),
-				    "htb", TCA_HTB_INIT, &glob, sizeof(glob)));
+	return rtnl_request(t, with(message(RTM_NEWQDISC, NLM_F_CREATE | flags, ifindex, TC_H_ROOT, SOFTSAI_HTB), "htb",
+				    TCA_HTB_INIT, &glob, sizeof(glob)));
 }
 
 static uint32_t ticks(uint64_t octets, uint64_t rate)
@@ -154,7 +154,8 @@ static int make_queue(struct rtnl *t, uint32_t ifindex, uint32_t queue, const st
 				    "bfifo", 0, &fifo, sizeof(fifo)));
 }
 
-int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port)
+/* replace: another root qdisc goes. */
+static int ensure(uint32_t ifindex, const struct qdisc_port *port, bool replace)
 {
 	struct tc_htb_opt opt = { .quantum = port->frame };
 	struct rtnl t = {};
@@ -165,8 +166,8 @@ int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port)
 	if (err)
 		return err;
 	err = find_root(&t, ifindex, &ours);
-	if (!err && !ours)
-		err = make_root(&t, ifindex);
+	if ((!err && !ours) || (err == -EEXIST && replace))
+		err = make_root(&t, ifindex, replace ? NLM_F_REPLACE : NLM_F_EXCL);
 	if (err)
 		goto out;
 	err = make_class(&t, ifindex, SOFTSAI_HTB, SOFTSAI_HTB | SOFTSAI_HTB_PORT, &opt, port->rate, port->rate,
@@ -178,6 +179,16 @@ int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port)
 out:
 	rtnl_close(&t);
 	return err;
+}
+
+int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port)
+{
+	return ensure(ifindex, port, false);
+}
+
+int qdisc_restore(uint32_t ifindex, const struct qdisc_port *port)
+{
+	return ensure(ifindex, port, true);
 }
 
 int qdisc_find(uint32_t ifindex, bool *ours)

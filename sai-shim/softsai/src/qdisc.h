@@ -44,6 +44,9 @@ struct qdisc_stats {
  */
 int qdisc_ensure(uint32_t ifindex, const struct qdisc_port *port);
 
+/* Makes the queues again, in place of whatever root qdisc took their place. */
+int qdisc_restore(uint32_t ifindex, const struct qdisc_port *port);
+
 /* Whether the queues are there; -EEXIST as above. */
 int qdisc_find(uint32_t ifindex, bool *ours);
 

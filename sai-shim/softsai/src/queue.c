@@ -190,6 +190,16 @@ sai_status_t queue_join(uint32_t ifindex)
 	return SAI_STATUS_SUCCESS;
 }
 
+int queue_mend(uint32_t ifindex)
+{
+	struct queues *q = find(ifindex);
+
+	if (!q || q->left)
+		return -ENODEV;
+	compile(q);
+	return qdisc_restore(ifindex, &q->port);
+}
+
 void queue_leave(uint32_t ifindex)
 {
 	struct queues *q = find(ifindex);

@@ -41,6 +41,9 @@ void queue_open(const struct queue_options *options, const uint32_t *ifindexes, 
 sai_status_t queue_join(uint32_t ifindex);
 void queue_leave(uint32_t ifindex);
 
+/* Makes the queues of a port again, in place of whatever root qdisc took theirs; 0 or -errno. */
+int queue_mend(uint32_t ifindex);
+
 /* Notes that queues of a port, or with 0 of all ports, are bound to other schedulers. */
 void queue_change(uint32_t ifindex);
 

@@ -35,6 +35,7 @@ int rtnl_open(struct rtnl *t)
 	nl_socket_modify_err_cb(t->sock, NL_CB_CUSTOM, on_error, t);
 	nl_socket_modify_cb(t->sock, NL_CB_VALID, NL_CB_CUSTOM, on_reply, t);
 	nl_socket_modify_cb(t->sock, NL_CB_ACK, NL_CB_CUSTOM, on_ack, t);
+	nl_socket_modify_cb(t->sock, NL_CB_FINISH, NL_CB_CUSTOM, on_ack, t); /* of a dump */
 	if (nl_connect(t->sock, NETLINK_ROUTE)) {
 		nl_socket_free(t->sock);
 		return -EIO;

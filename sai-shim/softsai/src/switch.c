@@ -89,7 +89,7 @@ static sai_status_t switch_get(struct object *o, sai_attribute_t *attr)
 	case SAI_SWITCH_ATTR_ACL_STAGE_INGRESS:
 		return actions(&attr->value.aclcapability);
 	case SAI_SWITCH_ATTR_SLUICE_EXTENSION:
-		attr->value.u64 = SAI_SLUICE_MAGIC << 32 |
+		attr->value.u64 = SAI_SLUICE_MAGIC << 32 | SAI_SLUICE_AUDITS |
 				  (hidden("flows") ? SAI_SLUICE_VERSION_LABELS : SAI_SLUICE_VERSION_SESSIONS);
 		return SAI_STATUS_SUCCESS;
 	case SAI_SWITCH_ATTR_DEFAULT_VIRTUAL_ROUTER_ID:

@@ -68,6 +68,16 @@ static int configure(struct tap *t, struct ifreq *request, uint32_t packets)
 	return err;
 }
 
+int tap_up(const struct tap *t)
+{
+	struct ifreq request = { .ifr_ifindex = t->ifindex };
+
+	if (ioctl(t->sender, SIOCGIFNAME, &request))
+		return -errno;
+	request.ifr_flags = IFF_UP | IFF_NOARP;
+	return ioctl(t->sender, SIOCSIFFLAGS, &request) ? -errno : 0;
+}
+
 static int open_sender(struct tap *t)
 {
 	int room = SEND_ROOM;
@@ -185,11 +195,22 @@ int tap_send(const struct tap *t, uint32_t ifindex, const void *frame, uint32_t 
 	return sendmsg(t->sender, &msg, 0) < 0 ? -errno : 0;
 }
 
-bool tap_port_runs(const struct tap *t, uint32_t ifindex)
+/* The flags of a netdev; 0: it is gone. */
+static int flags_of(const struct tap *t, uint32_t ifindex)
 {
 	struct ifreq request = { .ifr_ifindex = ifindex };
 
 	if (ioctl(t->sender, SIOCGIFNAME, &request) || ioctl(t->sender, SIOCGIFFLAGS, &request))
-		return false;
-	return request.ifr_flags & IFF_RUNNING;
+		return 0;
+	return request.ifr_flags;
+}
+
+bool tap_port_runs(const struct tap *t, uint32_t ifindex)
+{
+	return flags_of(t, ifindex) & IFF_RUNNING;
+}
+
+bool tap_is_up(const struct tap *t)
+{
+	return flags_of(t, t->ifindex) & IFF_UP;
 }

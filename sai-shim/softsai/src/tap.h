@@ -31,6 +31,10 @@ struct tap {
  */
 int tap_open(struct tap *t, uint32_t count, uint32_t packets, int program, const char **what);
 
+/* Whether it is set up; sets it up again, -ENODEV: it is gone. */
+bool tap_is_up(const struct tap *t);
+int tap_up(const struct tap *t);
+
 /* Removes it, with the packets in it. */
 void tap_close(struct tap *t);
 

@@ -782,10 +782,34 @@ static void flow_stats(void)
 	sai_sluice_flow_stats_t s = {};
 	sai_status_t status = sluice()->get_flow_stats(the_switch, &s);
 
-	printf("%d %llu %llu %llu %llu %llu %llu %llu\n", status, (unsigned long long)s.events,
+	printf("%d %llu %llu %llu %llu %llu %llu %llu %llu\n", status, (unsigned long long)s.events,
 	       (unsigned long long)s.events_lost, (unsigned long long)s.unmonitored, (unsigned long long)s.held_packets,
 	       (unsigned long long)s.hold_queue_full, (unsigned long long)s.hold_queue_lost,
-	       (unsigned long long)s.hold_queue_stale);
+	       (unsigned long long)s.hold_queue_stale, (unsigned long long)s.hold_queue_passed);
+}
+
+/* Prints "part|place|mendable|fault" of each drift, with _ for blanks; mend: puts those back that can be. */
+static void audit(bool mend)
+{
+	sai_sluice_drift_t drifts[64] = {};
+	uint32_t n = 64;
+	sai_status_t status = sluice()->audit(the_switch, &n, drifts);
+
+	for (uint32_t i = 0; !status && mend && i < n; i++)
+		if (drifts[i].mendable)
+			status = sluice()->mend(the_switch, &drifts[i]);
+	printf("%d", status);
+	for (uint32_t i = 0; i < n && !status; i++) {
+		char line[256];
+
+		snprintf(line, sizeof(line), "%s|%s|%u|%s", drifts[i].part, drifts[i].place, drifts[i].mendable,
+			 drifts[i].fault);
+		for (char *c = line; *c; c++)
+			if (*c == ' ')
+				*c = '_';
+		printf(" %s", line);
+	}
+	printf("\n");
 }
 
 /* Calls of the extension's API; false: none of them. */
@@ -793,6 +817,8 @@ static bool run_sluice(char **w)
 {
 	if (strcmp(w[0], "events") == 0) {
 		wait_events(atoi(w[1]));
+	} else if (strcmp(w[0], "audit") == 0 || strcmp(w[0], "mend") == 0) {
+		audit(*w[0] == 'm');
 	} else if (strcmp(w[0], "hold") == 0) {
 		sai_sluice_match_t m = read_match(w + 2);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command utilities runs SONiC's own utilities beside Sluice: sonic-yang-mgmt,
-// generic_config_updater, and sonic_package_manager with a Docker daemon and featured.
+// generic_config_updater, sonic_package_manager with a Docker daemon and a registry, config, show and
+// sonic-clear, featured, generate_dump and the scripts of warm and fast reboot.
 //
 // They are those of a folder DIR with SONiC's programs in their places, such as an unpacked
 // image of docker-sonic-vs. A switch (root.go, files.go) is DIR over this machine's root, in

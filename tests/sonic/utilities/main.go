@@ -31,11 +31,15 @@ func main() {
 	if filepath.Base(os.Args[0]) == "systemctl" {
 		os.Exit(systemctl(os.Args[1:]))
 	}
+	if filepath.Base(os.Args[0]) == runtimeName {
+		fmt.Fprintln(os.Stderr, runtime(os.Args[1:])) // it returns an error alone
+		os.Exit(1)
+	}
 	var r request
 	flag.StringVar(&r.sonic, "sonic", "", "`folder` with SONiC's programs in their places")
 	flag.StringVar(&r.repo, "repo", ".", "`folder` of this tree")
 	flag.StringVar(&r.out, "out", "build/sonic/utilities.json", "`file` of the report")
-	flag.StringVar(&r.report, "into", "", "`file` of the report of tests/sonic, to which the checks are added")
+	flag.StringVar(&r.report, "into", "", "`file` of the report of tests/sonic, to which the checks are added; without -sonic those of an earlier run")
 	flag.StringVar(&r.image, "image", "build/docker-sluice.tar.gz", "`file` of the container's image (make image-tar)")
 	flag.StringVar(&r.scenarios, "scenario", "", "`names` of scenarios, separated by commas; without it all run")
 	stage := flag.String("stage", "", "for the command itself")
@@ -68,6 +72,9 @@ var needed = []string{
 
 // outside checks what is there, and runs this program as the first process of the switch.
 func outside(ctx context.Context, r request) error {
+	if r.sonic == "" && r.report != "" {
+		return r.add()
+	}
 	if r.sonic == "" {
 		return errors.New("-sonic DIR: a folder with SONiC's programs in their places, such as an unpacked image of docker-sonic-vs")
 	}
@@ -102,12 +109,17 @@ func outside(ctx context.Context, r request) error {
 	if r.report == "" {
 		return failed
 	}
+	return errors.Join(failed, r.add())
+}
+
+// add adds the checks of the run to the report of tests/sonic.
+func (r request) add() error {
 	text, err := os.ReadFile(r.out)
 	if err != nil {
-		return errors.Join(failed, err)
+		return err
 	}
 	var done report
-	return errors.Join(failed, json.Unmarshal(text, &done), done.into(r.report))
+	return errors.Join(json.Unmarshal(text, &done), done.into(r.report))
 }
 
 // stage returns this program at a later stage of the same run.

@@ -18,6 +18,7 @@ type report struct {
 	Release  string   `json:"release"`  // of SONiC, by /etc/sonic/sonic_version.yml
 	Programs []string `json:"programs"` // of SONiC that ran
 	Checks   []check  `json:"checks"`
+	NotRun   []string `json:"not_run,omitempty"` // each with its reason
 }
 
 // A check is one comparison, as texts that people read.
@@ -26,6 +27,12 @@ type check struct {
 	OK       bool   `json:"ok"`
 	Expected string `json:"expected"`
 	Got      string `json:"got"`
+}
+
+// skip records what this machine cannot run. It counts as no check.
+func (r *report) skip(name, why string) {
+	fmt.Printf("  not run  %s: %s\n", name, why)
+	r.NotRun = append(r.NotRun, name+": "+why)
 }
 
 // judge adds a check that got equals expected.
@@ -105,6 +112,11 @@ func (r *report) into(file string) error {
 	}
 	if parts["programs"], err = marshal(programs); err != nil {
 		return err
+	}
+	if notRun := append(slices.DeleteFunc(was.NotRun, func(n string) bool { return slices.Contains(r.NotRun, n) }), r.NotRun...); len(notRun) > 0 {
+		if parts["not_run"], err = marshal(notRun); err != nil {
+			return err
+		}
 	}
 	if text, err = marshal(parts); err != nil {
 		return err

@@ -31,7 +31,10 @@ func root(ctx context.Context, r request) error {
 		// A daemon in these namespaces, which sees the switch's paths.
 		cmd.Path = filepath.Join(r.repo, "sonic-container/with-docker.sh")
 		cmd.Args = append([]string{cmd.Path, self}, cmd.Args[1:]...)
-		cmd.Env = append(os.Environ(), "DOCKER_HOST=")
+		if err := linkRuntime(); err != nil {
+			return err
+		}
+		cmd.Env = append(os.Environ(), "DOCKER_HOST=", "DOCKERD_OPTIONS=--add-runtime "+runtimeName+"=/usr/bin/"+runtimeName+" --default-runtime "+runtimeName)
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	return cmd.Run()

@@ -123,6 +123,16 @@ func (m *machine) same(ctx context.Context, check string, want content) error {
 	return nil
 }
 
+// sameOurs judges that CONFIG_DB has exactly those rows of Sluice.
+func (m *machine) sameOurs(ctx context.Context, check string, want content) error {
+	is, err := m.contents(ctx)
+	if err != nil {
+		return err
+	}
+	m.equal(check, want.ours(), is.ours())
+	return nil
+}
+
 // equal judges that the rows are those that are wanted.
 func (m *machine) equal(check string, want, is content) {
 	got := is.minus(want)

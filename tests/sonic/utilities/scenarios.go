@@ -21,6 +21,8 @@ var scenarios = []scenario{
 	{"modules", "all of SONiC's YANG modules and Sluice's in one context", false, (*machine).modules},
 	{"patch", "config apply-patch, replace, checkpoint, rollback", false, (*machine).patches},
 	{"package", "sonic-package-manager install, upgrade, downgrade, uninstall", true, (*machine).packageLife},
+	{"registry", "sonic-package-manager with a registry, and reset", true, (*machine).reset},
+	{"commands", "featured, show, config, sonic-clear, config reload, show techsupport's hook, warm reboot", true, (*machine).commands},
 }
 
 // wanted returns the scenarios that the command line asks for.

@@ -73,7 +73,7 @@ static __always_inline bool from_hold_queue(struct __sk_buff *skb, struct leaver
 	return true;
 }
 
-/* A packet that left a hold queue as the thread was frozen: others have passed it. */
+/* A packet that left a hold queue as nothing could be held: others have passed it. */
 static __always_inline int drop_stale(void)
 {
 	struct softsai_counts *c = counts();
@@ -168,14 +168,14 @@ __noinline int softsai_meet_holds(struct __sk_buff *skb, struct leaver *l, const
 	head.ifindex = line->ifindex;
 	stages = line->stages;
 	tap = bpf_map_lookup_elem(&soft_hold_taps, &place);
-	if (!tap || !bpf_map_lookup_elem(&soft_hold_taps, &guard) || frozen())
+	if (!tap || !bpf_map_lookup_elem(&soft_hold_taps, &guard))
 		return TC_ACT_UNSPEC;
 	for (__u32 stage = 0; stage < SOFTSAI_STAGES; stage++) {
 		struct softsai_match m = { .ifindex = stage & 1 ? 0 : line->ifindex };
 
 		if (stage < l->stage || !(stages >> stage & 1) || !match_of(f, stage / 2, l->queue, &m))
 			continue;
-		found = bpf_map_lookup_elem(&soft_matches, &m);
+		found = find_hold(&m);
 		if (!found)
 			continue;
 		generation = SOFTSAI_HOLD_GENERATION(*found);
@@ -183,7 +183,7 @@ __noinline int softsai_meet_holds(struct __sk_buff *skb, struct leaver *l, const
 		h = bpf_map_lookup_elem(&soft_holds, &hold);
 		if (!h)
 			continue;
-		verdict = held(h, generation, skb->wire_len, packets);
+		verdict = held(h, tap, generation, skb->wire_len, packets);
 		if (verdict == HOLD_COUNTS && skb->wire_len > room_left(line, l->queue))
 			__sync_fetch_and_add(&h->dropped, packets);
 		if (verdict == HOLD_NOT || verdict == HOLD_COUNTS)
@@ -219,7 +219,7 @@ int softsai_egress(struct __sk_buff *skb)
 		if (l.queue >= SOFTSAI_QUEUES)
 			l.queue = by_dscp(skb);
 		l.arrival = mark >> SOFTSAI_ARRIVAL_SHIFT & SOFTSAI_ARRIVAL_MASK;
-	} else if (frozen()) {
+	} else if (cannot_hold()) {
 		return drop_stale();
 	}
 	skb->priority = SOFTSAI_CLASS(l.queue);

@@ -109,7 +109,7 @@ struct softsai_pause {
 #define SOFTSAI_STAGES 12
 #define SOFTSAI_STAGE(kind, any) (2 * (kind) + (any))
 
-/* Match of a hold. */
+/* Match of a hold. A STREAM has addresses, or 0 for those of any. */
 struct softsai_match {
 	__u32 ifindex; /* 0: any port */
 	__u16 kind;    /* enum sai_sluice_match */

@@ -12,6 +12,7 @@
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
 
+#include "device.h"
 #include "flows.h"
 #include "handover.h"
 #include "label.h"
@@ -48,6 +49,8 @@ const volatile __u64 softsai_hold_packets; /* as many as fit into the TAP's ring
 __u32 softsai_stream_seed; /* of SAI_SWITCH_ATTR_STREAM_SEED, network order */
 __u64 softsai_hold_cookie; /* of the socket that the thread of holds sends by */
 __u64 softsai_hold_beat;   /* when the thread of holds was last seen alive, in ns of CLOCK_MONOTONIC */
+__u32 softsai_hold_down; /* the netdev where packets wait was down as a packet was to go there; the library clears it */
+__u64 softsai_hold_passed; /* packets that a hold matched and that went on, since none could be held */
 
 /* A packet as flows and holds see it. */
 struct flow {
@@ -93,10 +96,6 @@ static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 que
 	m->value = queue;
 	if (kind == MATCH_CLASS)
 		return true;
-	if (kind == MATCH_STREAM) {
-		m->value = stream_id(f);
-		return f->ipv6 == 1;
-	}
 	if ((kind == MATCH_SESSION || kind == MATCH_TUPLE) && f->inside) {
 		m->ipv6 = f->inside_v6;
 		for (int i = 0; i < 2; i++) {
@@ -112,7 +111,9 @@ static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 que
 	}
 	m->protocol = kind == MATCH_TUPLE ? f->carries : 0;
 	m->value = kind == MATCH_LABEL ? f->label : kind == MATCH_SESSION ? f->qp : kind == MATCH_TUPLE ? f->ports : 0;
-	if (kind == MATCH_LABEL)
+	if (kind == MATCH_STREAM)
+		m->value = stream_id(f);
+	if (kind == MATCH_STREAM || kind == MATCH_LABEL)
 		return f->ipv6 == 1;
 	if (kind == MATCH_SESSION)
 		return f->qp != ~0U;
@@ -121,16 +122,32 @@ static __always_inline bool match_of(const struct flow *f, __u32 kind, __u32 que
 	return f->ipv6 != 2;
 }
 
+/* The hold of a match; of a Stream ID the one with the packet's addresses, or else the one without. */
+/* conformance: draft-yang/exclusively */
+static __always_inline __u32 *find_hold(struct softsai_match *m)
+{
+	__u32 *found = bpf_map_lookup_elem(&soft_matches, m);
+
+	if (found || m->kind != MATCH_STREAM)
+		return found;
+	m->ipv6 = 0;
+	for (int i = 0; i < 2; i++)
+		m->source[i] = m->destination[i] = 0;
+	return bpf_map_lookup_elem(&soft_matches, m);
+}
+
 /*
- * Whether the thread of holds is frozen: holds would not end. New packets pass then, and those
- * that wait are dropped when it goes on. It writes the beat before it looks at the clock; here
+ * Whether nothing can be held: the thread of holds is frozen, so that holds would not end, or the
+ * netdev where packets wait is down. New packets pass then, and those that wait are dropped when
+ * it is over. The thread writes the beat before it looks at the clock; here
  * both are in the other order, so one of the two sees that the other was late.
  */
-static __always_inline bool frozen(void)
+static __always_inline bool cannot_hold(void)
 {
 	__s64 now = bpf_ktime_get_ns();
 
-	return now - *(volatile __s64 *)&softsai_hold_beat > SOFTSAI_HOLD_FROZEN;
+	return now - *(volatile __s64 *)&softsai_hold_beat > SOFTSAI_HOLD_FROZEN ||
+	       *(volatile __u32 *)&softsai_hold_down;
 }
 
 enum { HOLD_NOT, HOLD_COUNTS, HOLD_WAITS, HOLD_FULL };
@@ -139,7 +156,8 @@ enum { HOLD_NOT, HOLD_COUNTS, HOLD_WAITS, HOLD_FULL };
  * Whether a packet of so many octets waits for the hold of this generation, which counts it;
  * HOLD_COUNTS: it does that only.
  */
-static __always_inline __u32 held(struct softsai_hold *h, __u32 generation, __u32 length, __u32 packets)
+static __always_inline __u32 held(struct softsai_hold *h, const __u32 *tap, __u32 generation, __u32 length,
+				  __u32 packets)
 {
 	__u64 in = *(volatile __u64 *)&h->packets_in, out = *(volatile __u64 *)&h->packets_out;
 	bool active = bpf_ktime_get_ns() < *(volatile __u64 *)&h->until;
@@ -147,6 +165,12 @@ static __always_inline __u32 held(struct softsai_hold *h, __u32 generation, __u3
 
 	if ((!active && in == out) || *(volatile __u64 *)&h->generation != generation)
 		return HOLD_NOT;
+	if (!is_up(tap))
+		softsai_hold_down = 1;
+	if (h->rate != ~0ULL && cannot_hold()) {
+		__sync_fetch_and_add(&softsai_hold_passed, packets);
+		return HOLD_NOT;
+	}
 	__sync_fetch_and_add(&h->octets, length);
 	__sync_fetch_and_add(&h->packets, packets);
 	if (h->rate == ~0ULL && in == out)

@@ -11,12 +11,9 @@
 #ifndef SOFTSAI_WATCH_H
 #define SOFTSAI_WATCH_H
 
-#include <bpf/bpf_core_read.h>
-
+#include "device.h"
 #include "handover.h"
 #include "slots.h"
-
-#define CORE __attribute__((preserve_access_index))
 
 /* The members of the kernel's that are read here. */
 struct sk_buff {
@@ -26,19 +23,6 @@ struct sk_buff {
 	int skb_iif;
 	unsigned char *head, *data;
 	__u16 network_header;
-} CORE;
-
-struct net {
-	__u64 net_cookie;
-} CORE;
-
-typedef struct {
-	struct net *net;
-} CORE possible_net_t;
-
-struct net_device {
-	int ifindex;
-	possible_net_t nd_net;
 } CORE;
 
 struct netdev_queue {

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "acl.h"
+#include "bpf/queues.h"
+#include "egress.h"
+#include "egress.skel.h"
+#include "filter.h"
+#include "hold_queue.h"
+#include "log.h"
+#include "multipath.h"
+#include "plane.h"
+#include "port.h"
+#include "queue.h"
+#include "tc_view.h"
+
+#define FILTERS 64 /* that are looked at where packets meet them */
+#define ALL_FIFOS ((1U << SOFTSAI_QUEUES) - 1)
+
+/* A direction of a port. */
+static const struct side {
+	enum bpf_tc_attach_point point;
+	const char *program, *ahead; /* parts */
+} sides[] = {
+	{ BPF_TC_INGRESS, "ingress program", "filter ahead at ingress" },
+	{ BPF_TC_EGRESS, "egress program", "filter ahead at egress" },
+};
+
+static uint32_t program_id(int fd)
+{
+	struct bpf_prog_info info = {};
+	__u32 size = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &size) ? 0 : info.id;
+}
+
+static int program_of(const struct side *s)
+{
+	return s->point == BPF_TC_INGRESS ? plane_program() : bpf_program__fd(egress_programs()->progs.softsai_egress);
+}
+
+/* The name that the kernel has of a program, else that of its filter. */
+static void name_program(struct tc_filter *f)
+{
+	struct bpf_prog_info info = {};
+	__u32 size = sizeof(info);
+	int fd = f->program ? bpf_prog_get_fd_by_id(f->program) : -1;
+
+	if (fd < 0)
+		return;
+	if (!bpf_obj_get_info_by_fd(fd, &info, &size) && *info.name)
+		memcpy(f->name, info.name, sizeof(info.name));
+	close(fd);
+}
+
+static void check_side(struct drift_list *l, const struct side *s, uint32_t ifindex, const char *name)
+{
+	struct tc_filter all[FILTERS], *f;
+	uint32_t id = program_id(program_of(s));
+	size_t n, ahead = 0;
+
+	if (tc_view_filters(ifindex, s->point, all, FILTERS, &n))
+		return;
+	while (ahead < n && (all[ahead].preference != FILTER_PREFERENCE || all[ahead].handle != FILTER_HANDLE))
+		ahead++;
+	if (ahead == n) {
+		drift_add(l, s->program, name, true, "the filter of Sluice's program is gone");
+		return;
+	}
+	if (all[ahead].program != id) {
+		name_program(&all[ahead]);
+		drift_add(l, s->program, name, false, "another program is in its place: %s, id %u", all[ahead].name,
+			  all[ahead].program);
+	}
+	for (f = all; f < all + ahead; f++) {
+		name_program(f);
+		drift_add(
+			l, s->ahead, name, false,
+			"%s filter %s (preference %u, program %u) is ahead of Sluice's, which does not see packets that it lets through or drops",
+			f->kind, f->name, f->preference, f->program);
+	}
+}
+
+static void check_queues(struct drift_list *l, const struct tc_qdiscs *q, const char *name)
+{
+	if (q->root != SOFTSAI_HTB || strcmp(q->kind, "htb") != 0)
+		drift_add(l, "root qdisc", name, true,
+			  "it is %s %x: instead of htb %x:", *q->kind ? q->kind : "the kernel's default", q->root >> 16,
+			  SOFTSAI_HTB >> 16);
+	else if (q->fifos != ALL_FIFOS)
+		drift_add(l, "root qdisc", name, true, "of its %d queues some are gone", SOFTSAI_QUEUES);
+}
+
+static void check_port(struct drift_list *l, const struct tc_qdiscs *q)
+{
+	bool queues = queue_count(q->ifindex) > 0;
+	char name[IF_NAMESIZE];
+
+	if (!if_indextoname(q->ifindex, name))
+		return; /* the netdev is gone: ports are reloaded */
+	if (!q->clsact) {
+		drift_add(l, "clsact", name, true, "the qdisc is gone, and Sluice's programs with it");
+	} else {
+		check_side(l, &sides[0], q->ifindex, name);
+		if (queues)
+			check_side(l, &sides[1], q->ifindex, name);
+	}
+	if (queues)
+		check_queues(l, q, name);
+}
+
+static int by_ifindex(const void *a, const void *b)
+{
+	const struct tc_qdiscs *x = a, *y = b;
+
+	return (x->ifindex > y->ifindex) - (x->ifindex < y->ifindex);
+}
+
+sai_status_t audit(struct drift_list *l)
+{
+	size_t n;
+	uint32_t *indexes = port_indexes(&n);
+	struct tc_qdiscs *qdiscs = calloc(n + 1, sizeof(*qdiscs));
+	int err = indexes && qdiscs ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !err; i++)
+		qdiscs[i].ifindex = indexes[i];
+	if (!err) {
+		qsort(qdiscs, n, sizeof(*qdiscs), by_ifindex);
+		err = tc_view_qdiscs(qdiscs, n);
+	}
+	for (size_t i = 0; i < n && !err; i++)
+		check_port(l, &qdiscs[i]);
+	free(indexes);
+	free(qdiscs);
+	if (err)
+		return SAI_STATUS_FAILURE;
+	hold_queues_audit(l);
+	multipath_audit(l);
+	port_audit(l);
+	acl_audit(l);
+	return SAI_STATUS_SUCCESS;
+}
+
+static int mend_programs(const char *netdev)
+{
+	uint32_t ifindex = if_nametoindex(netdev);
+	int err = ifindex ? plane_mend(ifindex) : -ENODEV;
+
+	if (!err && queue_count(ifindex))
+		err = egress_attach(ifindex);
+	return err;
+}
+
+static int mend_queues(const char *netdev)
+{
+	uint32_t ifindex = if_nametoindex(netdev);
+
+	return ifindex ? queue_mend(ifindex) : -ENODEV;
+}
+
+static int mend_hash(const char *sysctl)
+{
+	(void)sysctl;
+	return multipath_mend();
+}
+
+static int mend_holds(const char *device)
+{
+	(void)device;
+	return hold_queues_mend();
+}
+
+static int mend_port_map(const char *port)
+{
+	(void)port;
+	port_change();
+	return 0;
+}
+
+static int mend_acl(const char *table)
+{
+	(void)table;
+	return acl_mend() ? -EIO : 0;
+}
+
+static const struct {
+	const char *part;
+	int (*mend)(const char *place);
+} mends[] = {
+	{ "clsact", mend_programs },	     { "ingress program", mend_programs },
+	{ "egress program", mend_programs }, { "root qdisc", mend_queues },
+	{ HOLD_PART, mend_holds },	     { "hash", mend_hash },
+	{ "port map", mend_port_map },	     { "ACL table", mend_acl },
+	{ "ACL entries", mend_acl },
+};
+
+sai_status_t audit_mend(const sai_sluice_drift_t *drift)
+{
+	for (size_t i = 0; drift->mendable && i < sizeof(mends) / sizeof(mends[0]); i++) {
+		int err;
+
+		if (strcmp(mends[i].part, drift->part) != 0)
+			continue;
+		err = mends[i].mend(drift->place);
+		if (err)
+			fail("cannot put back %s %s: %s", drift->part, drift->place, strerror(-err));
+		return err ? SAI_STATUS_FAILURE : SAI_STATUS_SUCCESS;
+	}
+	return SAI_STATUS_NOT_SUPPORTED;
+}
