@@ -22,8 +22,8 @@ func TestDriftIsPutBack(t *testing.T) {
 	l.onePath()
 	l.neighbors("hold_limit_ms", "0")
 	l.start("--sai-profile", withQueues)
-	l.enable()
-	l.awaitFields("SLUICE_STATE", "global", "pfcm", "active", "drift", "")
+	l.labels()
+	l.awaitFields("SLUICE_STATE", "global", "pfcm", "active", "flow_label", "active", "drift", "")
 	edge, up := l.LeafA.Name, l.Uplinks[0].Name
 	taken := []struct{ part, command string }{
 		{"clsact " + edge, "tc qdisc del dev " + edge + " clsact"},

@@ -21,10 +21,12 @@ type System interface {
 	Mend(d sai.Drift) error
 }
 
-// The shortest time between two audits, and how many times as long as an audit the pause after it is.
+// The pause after an audit is so many times as long as the audit was, within these limits: on a
+// busy machine an audit waits more than it works.
 const (
-	shortest = 100 * time.Millisecond
 	share    = 100 // 1 %
+	shortest = 100 * time.Millisecond
+	longest  = 900 * time.Millisecond
 )
 
 // Auditor audits a system. A nil one is idle. It is for one goroutine.
@@ -79,7 +81,7 @@ func (a *Auditor) Look(may bool) {
 	began := a.now()
 	drifts, err := a.system.Audit()
 	ended := a.now()
-	a.next = ended.Add(max(shortest, share*ended.Sub(began)))
+	a.next = ended.Add(min(max(shortest, share*ended.Sub(began)), longest))
 	if err != nil {
 		if a.failed != err.Error() {
 			a.log.Warn("the system below the switch cannot be audited", "error", err)

@@ -103,6 +103,13 @@ func TestAuditorTakesOnePercent(t *testing.T) {
 	if s.audits < 10 || s.audits > 21 {
 		t.Errorf("%d audits of 5 ms in 10 s", s.audits)
 	}
+	s.audits, s.costs = 0, 200*time.Millisecond // of which most are a wait
+	for end := s.clock.Add(11 * time.Second); s.clock.Before(end); *s.clock = s.clock.Add(10 * time.Millisecond) {
+		a.Look(true)
+	}
+	if s.audits < 10 {
+		t.Errorf("%d audits of 200 ms in 11 s", s.audits)
+	}
 }
 
 // TestAuditorSaysOnceWhyItFails: a repair that fails stays in the warnings, and is in the log once.

@@ -31,7 +31,7 @@ type news struct {
 	changed chan struct{} // of one element
 
 	mu      sync.Mutex
-	authors map[string]author // by netdev
+	authors map[string]author // by index; of netdevs that are gone by name
 }
 
 // subscribe listens in the network namespace of the calling thread.
@@ -80,25 +80,30 @@ func (n *news) note(m *syscall.NetlinkMessage) {
 	if m.Header.Pid == 0 || len(m.Data) < ifindexAt+4 {
 		return
 	}
-	name := ""
-	if link, err := net.InterfaceByIndex(int(binary.NativeEndian.Uint32(m.Data[ifindexAt:]))); err == nil {
-		name = link.Name
-	} else if attributes, err := syscall.ParseNetlinkRouteAttr(m); err == nil {
-		for _, a := range attributes {
-			if a.Attr.Type == unix.IFLA_IFNAME && m.Header.Type == unix.RTM_DELLINK {
-				name = strings.TrimRight(string(a.Value), "\x00")
-			}
-		}
-	}
-	if name == "" {
-		return
+	key := fmt.Sprint(binary.NativeEndian.Uint32(m.Data[ifindexAt:]))
+	if m.Header.Type == unix.RTM_DELLINK { // its index means nothing any longer
+		key = nameOf(m)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.authors) > 4096 {
 		clear(n.authors)
 	}
-	n.authors[name] = author{who(m.Header.Pid), time.Now()}
+	n.authors[key] = author{who(m.Header.Pid), time.Now()}
+}
+
+// nameOf returns the name of the netdev that a message is about; "": it has none.
+func nameOf(m *syscall.NetlinkMessage) string {
+	attributes, err := syscall.ParseNetlinkRouteAttr(m)
+	if err != nil {
+		return ""
+	}
+	for _, a := range attributes {
+		if a.Attr.Type == unix.IFLA_IFNAME {
+			return strings.TrimRight(string(a.Value), "\x00")
+		}
+	}
+	return ""
 }
 
 // who names the process behind a port of netlink, which is its id, as a rule.
@@ -111,9 +116,13 @@ func who(port uint32) string {
 
 // by returns who changed a netdev a moment before; "": unknown.
 func (n *news) by(netdev string, now time.Time) string {
+	key := netdev
+	if link, err := net.InterfaceByName(netdev); err == nil {
+		key = fmt.Sprint(link.Index)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if a := n.authors[netdev]; now.Sub(a.at) < recent {
+	if a := n.authors[key]; now.Sub(a.at) < recent {
 		return a.who
 	}
 	return ""

@@ -137,7 +137,8 @@ static bool compile(uint32_t ifindex, const sai_sluice_match_t *match, struct so
 	m->ifindex = ifindex;
 	m->kind = match->type;
 	m->value = match->type == SAI_SLUICE_MATCH_PAIR ? 0 : match->value;
-	if (match->type == SAI_SLUICE_MATCH_CLASS || (match->type == SAI_SLUICE_MATCH_STREAM && !match->source.addr_family))
+	if (match->type == SAI_SLUICE_MATCH_CLASS ||
+	    (match->type == SAI_SLUICE_MATCH_STREAM && !match->source.addr_family))
 		return true;
 	m->ipv6 = match->source.addr_family != 0;
 	m->protocol = match->type == SAI_SLUICE_MATCH_TUPLE ? match->protocol : 0;
