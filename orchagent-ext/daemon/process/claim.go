@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/host/files"
 )
 
 // Reasons for which a claim fails: another process has the switch or the databases.
@@ -73,7 +73,7 @@ func claimSwitch(folder string) (release func(), err error) {
 
 // claimNamespace locks the file of this network namespace, which stays.
 func claimNamespace(folder string, how int) (*os.File, error) {
-	if err := ownFolder(folder); err != nil {
+	if err := files.OwnFolder(folder); err != nil {
 		return nil, fmt.Errorf("claim the switch: %w", err)
 	}
 	file, err := lock(lockFile(folder, "switch"), how)
@@ -144,25 +144,4 @@ func removeStaleLocks(folder string) {
 			_ = file.Close()
 		}
 	}
-}
-
-// errShared: a folder could have been written by another user than root and that of the process.
-var errShared = errors.New("other users must not be able to write it")
-
-// ownFolder makes a folder that no other user can write.
-func ownFolder(folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	var is unix.Stat_t
-	if err := unix.Lstat(folder, &is); err != nil {
-		return fmt.Errorf("stat %s: %w", folder, err)
-	}
-	switch {
-	case is.Mode&unix.S_IFMT != unix.S_IFDIR:
-		return &fs.PathError{Op: "lock files", Path: folder, Err: unix.ENOTDIR}
-	case is.Uid != 0 && int(is.Uid) != os.Geteuid() || is.Mode&0o022 != 0:
-		return fmt.Errorf("folder %s belongs to user %d and has mode %04o: %w", folder, is.Uid, is.Mode&0o7777, errShared)
-	}
-	return nil
 }

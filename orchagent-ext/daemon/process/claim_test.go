@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/host/files"
 	"sluice/orchagent-ext/testbed/fabric/privateredis"
 	"sluice/sai-shim/saitest"
 	"sluice/tests/redistest"
@@ -131,7 +132,7 @@ func TestClaimCannotBeBlocked(t *testing.T) {
 	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o777), os.Symlink(filepath.Join(base, "run"), link)); err != nil {
 		t.Fatal(err)
 	}
-	for folder, want := range map[string]error{open: errShared, link: unix.ENOTDIR} {
+	for folder, want := range map[string]error{open: files.ErrShared, link: unix.ENOTDIR} {
 		if _, err := claim(folder, d); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", folder, err, want)
 		}
