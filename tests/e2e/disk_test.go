@@ -210,6 +210,7 @@ func TestKillSwitchBesideManyBadRows(t *testing.T) {
 // TestPortsOfAnotherProcess: a second sluiced with databases of its own gets no port of the
 // first, and says who has them; once that has ended it gets them.
 func TestPortsOfAnotherProcess(t *testing.T) {
+	soakOnly(t)
 	first := newLeaf(t)
 	first.labels()
 	first.start()

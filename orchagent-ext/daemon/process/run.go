@@ -149,9 +149,7 @@ func Run(ctx context.Context, o *Options, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer release()
-	if file := o.memory(); file != "" {
-		files.RemoveLeftovers(file)
-	}
+	files.RemoveLeftovers(o.memory())
 	db, err := databases.Database("CONFIG_DB")
 	if err != nil {
 		return err

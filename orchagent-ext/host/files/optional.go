@@ -45,8 +45,11 @@ func SetAside(path string, why error) error {
 // RemoveLeftovers removes files that processes left when they were killed in [WriteState]:
 // those of path, and of files beside it whose names have a word more (sluiced.json,
 // sluiced-rows.json). No other process writes these files meanwhile. Errors are ignored, as
-// leftovers do no harm.
+// leftovers do no harm. Without a path it does nothing.
 func RemoveLeftovers(path string) {
+	if path == "" {
+		return
+	}
 	ext := filepath.Ext(path)
 	base := filepath.Base(path)
 	left := regexp.MustCompile(`^` + regexp.QuoteMeta(base[:len(base)-len(ext)]) + `(-[a-z]+)?` + regexp.QuoteMeta(ext) + `\.[0-9]+$`)
