@@ -260,4 +260,4 @@ static sai_status_t get_flow_stats(sai_object_id_t switch_id, sai_sluice_flow_st
 	return SAI_STATUS_SUCCESS;
 }
 
-const sai_sluice_api_t sluice_api = { set_hold, get_hold, get_flow, get_flows, get_flow_stats };
+const sai_sluice_api_t sluice_api = { set_hold, get_hold, get_flow, get_flows, get_flow_stats, NULL, NULL };
