@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,9 +10,6 @@ import (
 
 	"sluice/orchagent-ext/flows/flow"
 )
-
-// driftLimit is how long a part that was taken may be away; make soak measures it.
-const driftLimit = 2 * time.Second
 
 // TestDriftIsPutBack: what another program takes away below the switch is put back under traffic, and is
 // in the state, in a counter and in the log; labels and holds are right afterward.
@@ -54,10 +50,7 @@ func TestDriftIsPutBack(t *testing.T) {
 		l.checkLabels(2, flow.DraftLiteral)
 		l.holdsHold()
 	}
-	t.Logf("%d parts were taken, the slowest was away for %v at most", len(taken), slowest)
-	if os.Getenv("SLUICE_SOAK") != "" && slowest > driftLimit+time.Second { // counters are written each second
-		t.Errorf("put back after %v", slowest)
-	}
+	t.Logf("%d parts were taken, the slowest was away for %d ms at most", len(taken), slowest.Milliseconds()) // make soak judges it
 }
 
 // TestDriftOfAnotherOwner: a filter ahead of Sluice's that ends the walk is reported and stays; when it goes,
@@ -107,16 +100,17 @@ func (l *leaf) background() (stop func()) {
 	end, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
+		turn := time.NewTicker(time.Millisecond)
+		defer turn.Stop()
 		for {
 			for _, f := range frames {
-				select {
-				case <-end:
-					return
-				default:
-					_ = s.Send(f) // a full queue is no fault of the switch
-				}
+				_ = s.Send(f) // a full queue is no fault of the switch
 			}
-			time.Sleep(time.Millisecond)
+			select {
+			case <-end:
+				return
+			case <-turn.C:
+			}
 		}
 	}()
 	return func() { close(end); <-done }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// page has no script, and loads nothing.
+// page is free of scripts and of outside parts.
 var page = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>

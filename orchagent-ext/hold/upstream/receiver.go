@@ -26,7 +26,7 @@ type Border interface {
 // Settings are those of received PFCM. Make them with [NewSettings].
 type Settings struct {
 	Obey    bool
-	Mark    uint32      // that IPsec sets on received messages; 0: none is demanded
+	Mark    uint32      // that IPsec sets on received messages; 0: any
 	Receive kernel.Rate // of all neighbors together
 
 	ports   *kernel.Ports
@@ -51,7 +51,7 @@ type Receiver struct {
 	all      kernel.Bucket
 }
 
-// New returns a receiver that obeys none.
+// New returns a receiver without settings.
 func New(k *kernel.Kernel, h Holder, b Border) *Receiver {
 	return &Receiver{k: k, holder: h, border: b, settings: Settings{ports: k.Ports}}
 }
@@ -104,7 +104,7 @@ func (r *Receiver) Receive(now int64, m *packetio.Message) {
 }
 
 // demandOf returns the demand of a PFCM: it is about packets that leave by the port that it came in by,
-// with its Stream ID and its addresses. One whose addresses name another flow holds none, and is counted.
+// with its Stream ID and its addresses. One whose addresses name another flow is refused and counted.
 //
 //conformance:draft-yang/addresses draft-yang/exclusively
 func demandOf(m *packetio.Message, p *kernel.Port) holder.Demand {
@@ -139,6 +139,6 @@ func (r *Receiver) obey(now int64, d holder.Demand) {
 	}
 }
 
-// Unverified reports whether a message has an authentication header, where the configuration asks for
-// no mark of IPsec's: the kernel may have verified it, or has no key of it.
+// Unverified reports whether a message has an authentication header, while the configuration
+// leaves IPsec's mark open: the kernel may have verified it, or lacks the key.
 func Unverified(m *packetio.Message, mark uint32) bool { return m.Packet.AH && mark == 0 }

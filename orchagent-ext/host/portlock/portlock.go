@@ -23,7 +23,7 @@ import (
 // prefix begins the names of the abstract sockets.
 const prefix = "@sluice/port/"
 
-// answerTime bounds the answer of a process that has a port. One that is stopped gives none.
+// answerTime bounds the answer of a process that has a port. A stopped one lets it pass.
 const answerTime = time.Second
 
 // Locks are the locks of ports that a process programs: two processes would take them from each
@@ -34,8 +34,8 @@ type Locks struct {
 	held   map[string]net.Listener // by port
 }
 
-// New returns locks of no port, for a process that uses databases at an address, a path or
-// HOST:PORT. log must not be nil.
+// New returns locks, at first without a port, for a process that uses databases at an address, a path or
+// HOST:PORT. log is required.
 func New(address string, log *slog.Logger) *Locks {
 	return &Locks{holder: "with the databases at " + address, log: log, held: map[string]net.Listener{}}
 }
@@ -72,8 +72,8 @@ func (l *Locks) Take(ports []string) error {
 // Release gives up all ports.
 func (l *Locks) Release() { _ = l.Take(nil) }
 
-// lock locks a port. Where a process has it that cannot program ports the lock is one in name
-// only.
+// lock locks a port. Where a process with other rights has it, the lock is one in name
+// alone.
 func (l *Locks) lock(port string) (net.Listener, error) {
 	lock, err := net.Listen("unix", prefix+port)
 	switch {
@@ -107,8 +107,8 @@ func (l *Locks) answer(lock net.Listener) {
 	}
 }
 
-// holder returns the process that has a port: its id, 0 for one that this PID namespace does not
-// show, and a text for the operator.
+// holder returns the process that has a port: its id, 0 for one outside of this PID namespace,
+// and a text for the operator.
 func holder(port string) (pid int32, who string, err error) {
 	c, err := net.DialTimeout("unix", prefix+port, answerTime)
 	if err != nil {
@@ -134,7 +134,7 @@ func holder(port string) (pid int32, who string, err error) {
 	return of.Pid, strings.Join(words, ", "), nil
 }
 
-// noLock is the lock of a port that is not locked.
+// noLock stands for the lock of an unlocked port.
 type noLock struct{ net.Listener }
 
 // Close implements [net.Listener].

@@ -27,8 +27,8 @@ func goodReport() report {
 func TestReportJudges(t *testing.T) {
 	for want, change := range map[string]func(*report){
 		"":                                func(*report) {},
-		"without labels max ÷ mean is":  func(r *report) { r.Balance.Before = evenness.Of([]uint64{1, 63, 0, 0}) },
-		"with labels max ÷ mean is":     func(r *report) { r.Balance.After = evenness.Of([]uint64{0, 0, 21, 21}) },
+		"without labels max ÷ mean is":    func(r *report) { r.Balance.Before = evenness.Of([]uint64{1, 63, 0, 0}) },
+		"with labels max ÷ mean is":       func(r *report) { r.Balance.After = evenness.Of([]uint64{0, 0, 21, 21}) },
 		"1 of 128 labels are wrong":       func(r *report) { r.Labels.Right-- },
 		"0 of 0 labels are wrong":         func(r *report) { r.Labels = labels{} },
 		"2 packets arrived with a wrong":  func(r *report) { r.count(verdict{ICRCBad: 2}) },
