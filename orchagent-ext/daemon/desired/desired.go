@@ -52,7 +52,7 @@ type State struct {
 	held       bool      // it empties CONFIG_DB: the snapshot is the last complete one
 	lostAt     time.Time // when ports were lost last; zero: they are there, and rows as well
 	inForce    *memory.InForce
-	rejectedAt map[string]time.Time // rows that are not in force, by TABLE|key
+	rejectedAt map[string]time.Time // rejected rows, by TABLE|key
 	shown      *config.Snapshot     // whose rejections Rejections returned last; nil: none
 
 	log *slog.Logger
@@ -88,7 +88,7 @@ func (s *State) Settings() *settings.Settings {
 // Phase returns the phase that CONFIG_DB is in.
 func (s *State) Phase() Phase { return s.phase }
 
-// loggedRows is how many rows that are not in force are logged of one batch.
+// loggedRows is how many rejected rows of one batch are logged.
 const loggedRows = 100
 
 // Kill puts the kill switch of a batch in force, with the rows in force before: it waits neither

@@ -24,7 +24,7 @@ type Changes struct {
 func (s *State) Rejected() int { return len(s.snapshot.Rejections) }
 
 // Rejections returns the changes of SLUICE_CONFIG_ERROR since the call before. A change costs
-// what changed: there may be very many rows that are not in force.
+// what changed: rejected rows may be very many.
 func (s *State) Rejections() Changes {
 	was, is := s.shown, s.snapshot
 	s.shown = is

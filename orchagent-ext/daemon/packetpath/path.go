@@ -27,8 +27,8 @@ type Environment struct {
 	Now     func() time.Time
 }
 
-// Path is the packet path, which runs while packets are wanted of the CPU, and the exporter,
-// which runs while there is a collector. In the zero value both are off. It is for one
+// Path is the packet path, in use while packets are wanted of the CPU, and the exporter, in use
+// with a collector. In the zero value both are off. It is for one
 // goroutine.
 type Path struct {
 	reader    task.Part[readerSettings, *packetio.Report, *reader]
@@ -43,7 +43,7 @@ type Settings struct {
 	Export  *Export // nil: no flow is exported
 }
 
-// Inputs are what a path goes by beside its settings.
+// Inputs are the values of a path beside its settings.
 type Inputs struct {
 	Policy  engine.Policy  // in force, with the rate of samples that the switch has
 	Choices engine.Choices // methods in force
@@ -79,7 +79,7 @@ func (p *Path) Reconcile(g task.Group, want *Settings, in Inputs, env *Environme
 // StopReading ends the reader, which gives the exporter the flows that it has.
 func (p *Path) StopReading() { p.reader.Stop() }
 
-// Stop ends the reader and the exporter, which sends first what it has.
+// Stop ends the reader and the exporter, whose last records go out first.
 func (p *Path) Stop() {
 	p.StopReading()
 	p.exporter.Stop()
