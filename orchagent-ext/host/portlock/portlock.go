@@ -134,7 +134,7 @@ func holder(port string) (pid int32, who string, err error) {
 	return of.Pid, strings.Join(words, ", "), nil
 }
 
-// noLock stands for the lock of an unlocked port.
+// noLock is in place of a lock: the port stays unlocked.
 type noLock struct{ net.Listener }
 
 // Close implements [net.Listener].
