@@ -25,7 +25,8 @@ func (s *sonic) vrfsLast() error {
 	for _, family := range []string{"-4", "-6"} {
 		for _, change := range [][]string{{"add", "l3mdev", "pref", "32000"}, {"del", "pref", "1000"}} {
 			out, err := exec.Command("ip", append([]string{family, "rule"}, change...)...).CombinedOutput()
-			if exit := (*exec.ExitError)(nil); err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 2) { // 2: it is so
+			exit := (*exec.ExitError)(nil)
+			if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 2) { // 2: it is so
 				return fmt.Errorf("ip rule %v: %w: %s", change, err, out)
 			}
 		}

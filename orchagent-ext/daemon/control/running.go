@@ -115,7 +115,7 @@ func (r *running) release() {
 // close closes the descriptors.
 func (r *running) close() (err error) {
 	if r.Task != nil {
-		err = r.Task.Close()
+		err = r.Close()
 	}
 	if r.messages != nil {
 		err = errors.Join(err, r.messages.Close())

@@ -109,7 +109,13 @@ func TestOffersGiveUpOptionalPartsBeforeTheMethod(t *testing.T) {
 		t.Errorf("%+v without %q after the method", o.now.features, o.lacks)
 	}
 	c[NeedFlowLabel] = Choice{Method: None}
-	if o.doWithout(c, &table, ErrRefused) && o.doWithout(c, &table, ErrRefused) {
+	given := 0
+	for range 2 {
+		if o.doWithout(c, &table, ErrRefused) {
+			given++
+		}
+	}
+	if given == 2 {
 		t.Error("there is more to give up than there was")
 	}
 	if o.doWithout(c, nil, ErrRefused) {

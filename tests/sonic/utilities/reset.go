@@ -38,7 +38,7 @@ func (m *machine) reset(ctx context.Context) error {
 		return err
 	}
 	defer end()
-	defer os.Unsetenv("REQUESTS_CA_BUNDLE")
+	defer os.Unsetenv("REQUESTS_CA_BUNDLE") //nolint:errcheck // the name is valid
 
 	m.runs(ctx, "registry: add the repository", manager, "repository", "add", "sluice", registryName+"/"+imageName, "--default-reference", version)
 	res := m.runs(ctx, "registry: list the versions", manager, "show", "package", "versions", "sluice", "--all", "--plain")
