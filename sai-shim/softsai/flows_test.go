@@ -33,6 +33,9 @@ const (
 // magic is the upper half of what the handshake answers.
 const magic = 0x534c5549
 
+// audits is the flag of the handshake for the calls that audit what is there (sai_sluice_ext.h).
+const audits = 0x1000000
+
 // flowEvent is what the event function got.
 type flowEvent struct {
 	queue, port, flow string
@@ -152,8 +155,8 @@ func TestHandshakeReportsTheExtensionThatTheProfileShows(t *testing.T) {
 				}
 				return
 			}
-			if v, err := strconv.ParseUint(words[0], 0, 64); err != nil || v>>32 != magic || uint32(v) != tt.version {
-				t.Errorf("handshake %#x, %v, want version %d", v, err, tt.version)
+			if v, err := strconv.ParseUint(words[0], 0, 64); err != nil || v>>32 != magic || uint32(v) != audits|tt.version {
+				t.Errorf("handshake %#x, %v, want version %d, and audits", v, err, tt.version)
 			}
 			status, _ = d.try("flow-stats")
 			if status == 0 != (tt.version == 3) {

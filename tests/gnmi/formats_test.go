@@ -123,7 +123,7 @@ var formats = []must{
 	{"2.3.1 JSON is supported both ways", func(t *testing.T, s *server) {
 		s.mustSet(&gpb.SetRequest{Update: []*gpb.Update{update(label, jsonOf(`{"algorithm":"crc32","manage_switch_hash":true}`))}})
 		isJSON(t, "row", s.one(label, gpb.Encoding_JSON)[label],
-			`{"algorithm":"crc32","manage_switch_hash":true,"admin_state":"disabled","rewrite":"zero-only","tunnels":"skip"}`)
+			`{"algorithm":"crc32","manage_switch_hash":true,"hash_ports":true,"admin_state":"disabled","rewrite":"zero-only","tunnels":"skip"}`)
 	}},
 	{"2.4.1 the prefix and the path are one path", func(t *testing.T, s *server) {
 		n := s.get(&gpb.GetRequest{Prefix: path("/sonic-sluice/SLUICE_FLOW_LABEL"), Path: []*gpb.Path{path("/global/algorithm")}})

@@ -76,7 +76,7 @@ var hostile = []must{
 	}},
 	{"3.3.4 a row that is wrong is shown without what is wrong in it, and as it is by sonic-db", func(t *testing.T, s *server) {
 		s.write(s.config, "SLUICE_FLOW_LABEL|global", "rewrite", "sometimes", "algorithm", "crc32", "color", "red")
-		is(t, "YANG", s.one(label, gpb.Encoding_PROTO), map[string]string{label + "/algorithm": "crc32", label + "/admin_state": "disabled", label + "/manage_switch_hash": "false", label + "/tunnels": "skip"})
+		is(t, "YANG", s.one(label, gpb.Encoding_PROTO), map[string]string{label + "/algorithm": "crc32", label + "/admin_state": "disabled", label + "/manage_switch_hash": "false", label + "/hash_ports": "true", label + "/tunnels": "skip"})
 		_, err := s.client().Get(limited(t), &gpb.GetRequest{Path: []*gpb.Path{path(label + "/rewrite")}})
 		fails(t, "the leaf", err, codes.NotFound)
 		n := s.get(&gpb.GetRequest{Path: []*gpb.Path{sonic("/CONFIG_DB/localhost/SLUICE_FLOW_LABEL/global")}})

@@ -143,7 +143,7 @@ var reads = []must{
 		is(t, "no field", s.one(threshold+"/duration_us", gpb.Encoding_PROTO), map[string]string{threshold + "/duration_us": "40000"})
 	}},
 	{"3.3.4 what is not there is NOT_FOUND", func(t *testing.T, s *server) {
-		for _, p := range []string{threshold, threshold + "/duration_us", state + "/state", thresholds, "/sonic-sluice/SLUICE/global/router_id"} {
+		for _, p := range []string{threshold, threshold + "/duration_us", state + "/version", thresholds, "/sonic-sluice/SLUICE/global/router_id"} {
 			_, err := s.client().Get(limited(t), &gpb.GetRequest{Path: []*gpb.Path{path(label), path(p)}})
 			fails(t, p, err, codes.NotFound)
 		}

@@ -25,7 +25,7 @@ var streams = []must{
 	{"3.5.1.5.2 ON_CHANGE sends all there is first, then changes", func(t *testing.T, s *server) {
 		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(label, gpb.SubscriptionMode_ON_CHANGE)))
 		is(t, "initial", values(st.initial()...), map[string]string{
-			label + "/admin_state": "disabled", label + "/algorithm": "draft-literal", label + "/rewrite": "zero-only", label + "/manage_switch_hash": "false", label + "/tunnels": "skip",
+			label + "/admin_state": "disabled", label + "/algorithm": "draft-literal", label + "/rewrite": "zero-only", label + "/manage_switch_hash": "false", label + "/hash_ports": "true", label + "/tunnels": "skip",
 		})
 		s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", "crc32", "rewrite", "zero-only")
 		is(t, "change", values(st.next().GetUpdate()), map[string]string{label + "/algorithm": "crc32"})
@@ -207,7 +207,7 @@ var streams = []must{
 	}},
 	{"3.5.2.3 sync_response comes once, after all there is", func(t *testing.T, s *server) {
 		st := s.subscribe(list(gpb.SubscriptionList_STREAM, on(label, gpb.SubscriptionMode_ON_CHANGE), sample(label+"/algorithm", 100*time.Millisecond)))
-		if len(values(st.initial()...)) != 5 {
+		if len(values(st.initial()...)) != 6 {
 			t.Error("not all there is came before sync_response")
 		}
 		for range 5 {

@@ -134,7 +134,7 @@ var subscriptions = []must{
 	{"3.5.1.5.1 ONCE sends all, sync_response, and closes", func(t *testing.T, s *server) {
 		st := s.subscribe(list(gpb.SubscriptionList_ONCE, on(label, 0)))
 		is(t, "values", values(st.initial()...), map[string]string{
-			label + "/admin_state": "disabled", label + "/algorithm": "draft-literal", label + "/rewrite": "zero-only", label + "/manage_switch_hash": "false", label + "/tunnels": "skip",
+			label + "/admin_state": "disabled", label + "/algorithm": "draft-literal", label + "/rewrite": "zero-only", label + "/manage_switch_hash": "false", label + "/hash_ports": "true", label + "/tunnels": "skip",
 		})
 		if err := st.fails(); !errors.Is(err, io.EOF) {
 			t.Errorf("the RPC ends with %v", err)

@@ -81,7 +81,7 @@ func TestChangesAreJudgedAsAWhole(t *testing.T) {
 		{"no such threshold", set("port", "Ethernet0", "threshold", "gold"), "", `SLUICE_PORT|Ethernet0: threshold "gold": no such row in SLUICE_THRESHOLD; there are: none`},
 		{"needed field", set("ipfix-collector", "gold"), "", "SLUICE_IPFIX_COLLECTOR|gold: address: is missing, and has no default"},
 		{"two rows clash", set("pfcm", "global", "icmpv6_type", "201"), "", `SLUICE_PFCM|global: icmpv6_type "201": must not be icmpv6_type of SLUICE_PPFC|global: nothing else tells the messages apart`},
-		{"nothing given", set("flow-label", "global"), "", "nothing to set: give one of --admin-state, --algorithm, --manage-switch-hash, --rewrite, --tunnels"},
+		{"nothing given", set("flow-label", "global"), "", "nothing to set: give one of --admin-state, --algorithm, --hash-ports, --manage-switch-hash, --rewrite, --tunnels"},
 		{"empty list", set("threshold", "gold", "high_bytes", "9", "queues", ""), "", "SLUICE_THRESHOLD|gold: queues: must be 1..8 of these, with commas between: a decimal number, 0..7; del removes it"},
 		{"hidden characters", set("ipfix-collector", "gold", "address", "::1", "ca_file", "/a\u202eb"), "", `SLUICE_IPFIX_COLLECTOR|gold: ca_file "/a\u202eb": must have characters only that a terminal shows`},
 		{"no such row", del("port", "Ethernet0", ""), "", "SLUICE_PORT|Ethernet0: no such row; there are: Ethernet4, Ethernet8"},

@@ -109,8 +109,7 @@ func labelsAt(method string, algorithm flow.Algorithm) func(*roce.Packet) uint32
 			now++
 			f := table.Observe(p, now)
 			if _, datagram := p.DETH(); datagram {
-				// An entry matches any source queue pair: it counts as 0.
-				return f.Label(algorithm, 0)
+				return p.FlowLabel() // an entry matches any source queue pair, and their labels differ
 			}
 			return table.Label(f, algorithm)
 		}

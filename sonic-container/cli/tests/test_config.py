@@ -79,7 +79,7 @@ def test_writes(switch, before, line, after):
     ('rate-policy set gold --src-prefix 10.0.0.0/8 --dst-prefix 2001:db8::/32 --rate-mbps 1',
      'SLUICE_RATE_POLICY|gold: dst_prefix "2001:db8::/32": src_prefix and dst_prefix must be of one address family'),
     ('global set --router-id 2001:db8::1', 'SLUICE|global: router_id "2001:db8::1": must be an IPv4 address'),
-    ('flow-label set', 'nothing to set: give one of --admin-state, --algorithm, --manage-switch-hash, --rewrite, --tunnels'),
+    ('flow-label set', 'nothing to set: give one of --admin-state, --algorithm, --hash-ports, --manage-switch-hash, --rewrite, --tunnels'),
     ('flow-label del', 'SLUICE_FLOW_LABEL|global: no such row'),
     ('global set --flow-capacity 1023', 'SLUICE|global: flow_capacity "1023": must be 1024..4194304'),
     ('global set --flow-capacity 4194305', 'SLUICE|global: flow_capacity "4194305": must be 1024..4194304'),
