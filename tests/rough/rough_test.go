@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,7 +19,8 @@ import (
 
 const bin = "../../bin"
 
-// TestShortScenariosMeetTheirBars runs the short forms of scenarios: all bars, without the time that `make rough` takes.
+// TestShortScenariosMeetTheirBars runs the short forms of scenarios, with all bars but that of the
+// length of turns: `make rough` judges by the clock.
 func TestShortScenariosMeetTheirBars(t *testing.T) {
 	for _, file := range []string{"sluiced", "libsoftsai.so"} {
 		if _, err := os.Stat(filepath.Join(bin, file)); err != nil {
@@ -38,6 +40,7 @@ func TestShortScenariosMeetTheirBars(t *testing.T) {
 			out := t.TempDir()
 			r, err := s.play(t.Context(), bin, out, true)
 			if err == nil {
+				r.bars = slices.DeleteFunc(r.bars, func(b bar) bool { return b.text == shortTurns.text })
 				if missed := r.judge(); missed != "" {
 					t.Error(missed)
 				}
