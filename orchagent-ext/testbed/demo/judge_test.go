@@ -98,7 +98,7 @@ func TestLabelsAt(t *testing.T) {
 	ud := packet(t, 0, 7, 1, &roce.DETH{SrcQP: 9})
 	for method, want := range map[string][]uint32{
 		methodCompute: {label(0, 7), 5, label(9, 7)},
-		methodRewrite: {label(0, 7), 5, label(0, 7)}, // an entry does not match the source queue pair
+		methodRewrite: {label(0, 7), 5, 0}, // an entry matches any source queue pair of datagrams
 		"hash":        {0, 5, 0},
 	} {
 		of := labelsAt(method, flow.DraftLiteral)
