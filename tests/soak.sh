@@ -74,7 +74,7 @@ check lab-tests needs ansible-core long ./lab
 check lab sh -c 'make lab && make lab-down'
 check faults long -run Faults ./orchagent-ext/switch/saidriver ./orchagent-ext/cmd/sluiced
 check bench make bench
-check collectors sh -c 'cd tests/bench/goipfix && go test -count=1 -v -run Collector .'
+check collectors sh -c 'go test -count=1 -v -run ManyRecords ./tests/peers && cd tests/bench/goipfix && go test -count=1 -v -run Collector .'
 check demo-full make demo-full
 check image-test make image-test
 check arm64-test make arm64-test
