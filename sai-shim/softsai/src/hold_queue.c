@@ -285,7 +285,7 @@ static uint64_t idle(struct place *p, uint32_t number, uint64_t now, uint64_t un
 /* Octets that one hold lets pass now. Returns when it is to be served again; *more: packets may arrive before. */
 static uint64_t serve(uint32_t number, struct softsai_hold *h, uint64_t now, bool *more)
 {
-	uint64_t until = LOAD(h->until), rate = LOAD(h->rate);
+	uint64_t until = LOAD(h->until), rate = LOAD(h->rate), sent;
 	struct place *p = &places[number];
 	bool active = now < until;
 	int err;
@@ -323,10 +323,10 @@ static uint64_t serve(uint32_t number, struct softsai_hold *h, uint64_t now, boo
 			if (at > now)
 				return at;
 		}
-		now = alive();
+		sent = alive(); /* the pace of a port goes by one time a turn, which all its holds have */
 		if (h->packets_out < p->stale)
 			continue;
-		err = send_frame(p, now);
+		err = send_frame(p, sent);
 		if (err == -EAGAIN || err == -ENOBUFS)
 			return now + RETRY;
 		if (err) { /* the port is down, or gone */

@@ -5,10 +5,10 @@
 
 void pace_measure(struct pace *p, uint64_t now, uint32_t octets)
 {
-	if (!p->since || now - p->since > PACE_STALE)
+	if (!p->since || now > p->since + PACE_STALE)
 		*p = (struct pace){ .since = now };
 	p->octets += octets;
-	if (now - p->since < PACE_SPAN)
+	if (now < p->since + PACE_SPAN)
 		return;
 	uint64_t rate = p->octets * SECOND / (now - p->since);
 
@@ -30,8 +30,8 @@ static uint64_t limit(const struct pace *p, uint64_t now, uint64_t waiting)
 
 uint64_t pace_at(struct pace *p, uint64_t now, uint64_t waiting)
 {
-	if (now - p->asked > PACE_SPAN) { /* other holds have ended */
-		p->deadline = p->rate && now - p->since <= PACE_STALE ? now + PACE_DRAIN : 0;
+	if (now > p->asked + PACE_SPAN) { /* other holds have ended */
+		p->deadline = p->rate && now <= p->since + PACE_STALE ? now + PACE_DRAIN : 0;
 		p->next = now;
 	}
 	p->asked = now;

@@ -173,6 +173,13 @@ static void test_pace(void)
 	now += took + 50 * MS;
 	assert(pace_at(&p, now, 100000) <= now);
 	assert(drain(&p, now, 100000) >= 46 * MS);
+	/* Another hold that asks with a time before the begin of the span is paced, too. */
+	now = pass(&p, now + 1000 * MS, MS / 2, 1000 * MS);
+	while (p.since != now - MS / 2)
+		now = pass(&p, now, MS / 2, MS / 2);
+	pace_at(&p, now - MS, 1000000);
+	took = drain(&p, now, 1000000);
+	assert(took > 490 * MS && took < 510 * MS);
 	/* Nothing is known of the next queue at first, and after a while. */
 	p = (struct pace){};
 	assert(drain(&p, now, 1000000) == 0);
