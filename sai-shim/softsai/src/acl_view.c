@@ -155,7 +155,7 @@ bool acl_view_good(const struct acl_table *t)
 	if (!t->view)
 		return true;
 	compile_view(t, &v);
-	return bpf_map_lookup_elem(plane_map(MAP_VIEWS), &index, &there) || memcmp(&v, &there, sizeof(v)) == 0;
+	return !bpf_map_lookup_elem(plane_map(MAP_VIEWS), &index, &there) && memcmp(&v, &there, sizeof(v)) == 0;
 }
 
 void acl_view_renew(struct acl_table *t)

@@ -61,19 +61,20 @@ static void name_program(struct tc_filter *f)
 	close(fd);
 }
 
-static void check_side(struct drift_list *l, const struct side *s, uint32_t ifindex, const char *name)
+static int check_side(struct drift_list *l, const struct side *s, uint32_t ifindex, const char *name)
 {
 	struct tc_filter all[FILTERS], *f;
 	uint32_t id = program_id(program_of(s));
 	size_t n, ahead = 0;
+	int err = tc_view_filters(ifindex, s->point, all, FILTERS, &n);
 
-	if (tc_view_filters(ifindex, s->point, all, FILTERS, &n))
-		return;
+	if (err)
+		return err;
 	while (ahead < n && (all[ahead].preference != FILTER_PREFERENCE || all[ahead].handle != FILTER_HANDLE))
 		ahead++;
 	if (ahead == n) {
 		drift_add(l, s->program, name, true, "the filter of Sluice's program is gone");
-		return;
+		return 0;
 	}
 	if (all[ahead].program != id) {
 		name_program(&all[ahead]);
@@ -87,6 +88,7 @@ static void check_side(struct drift_list *l, const struct side *s, uint32_t ifin
 			"%s filter %s (preference %u, program %u) is ahead of Sluice's, which does not see packets that it lets through or drops",
 			f->kind, f->name, f->preference, f->program);
 	}
+	return 0;
 }
 
 static void check_queues(struct drift_list *l, const struct tc_qdiscs *q, const char *name)
@@ -99,22 +101,24 @@ static void check_queues(struct drift_list *l, const struct tc_qdiscs *q, const 
 		drift_add(l, "root qdisc", name, true, "of its %d queues some are gone", SOFTSAI_QUEUES);
 }
 
-static void check_port(struct drift_list *l, const struct tc_qdiscs *q)
+static int check_port(struct drift_list *l, const struct tc_qdiscs *q)
 {
 	bool queues = queue_count(q->ifindex) > 0;
 	char name[IF_NAMESIZE];
+	int err = 0;
 
 	if (!if_indextoname(q->ifindex, name))
-		return; /* the netdev is gone: ports are reloaded */
+		return 0; /* the netdev is gone: ports are reloaded */
 	if (!q->clsact) {
 		drift_add(l, "clsact", name, true, "the qdisc is gone, and Sluice's programs with it");
 	} else {
-		check_side(l, &sides[0], q->ifindex, name);
-		if (queues)
-			check_side(l, &sides[1], q->ifindex, name);
+		err = check_side(l, &sides[0], q->ifindex, name);
+		if (!err && queues)
+			err = check_side(l, &sides[1], q->ifindex, name);
 	}
 	if (queues)
 		check_queues(l, q, name);
+	return err;
 }
 
 static int by_ifindex(const void *a, const void *b)
@@ -138,13 +142,16 @@ sai_status_t audit(struct drift_list *l)
 		err = tc_view_qdiscs(qdiscs, n);
 	}
 	for (size_t i = 0; i < n && !err; i++)
-		check_port(l, &qdiscs[i]);
+		err = check_port(l, &qdiscs[i]);
 	free(indexes);
 	free(qdiscs);
-	if (err)
+	if (!err)
+		err = multipath_audit(l);
+	if (err) {
+		fail("cannot read the parts of the switch: %s", strerror(-err));
 		return SAI_STATUS_FAILURE;
+	}
 	hold_queues_audit(l);
-	multipath_audit(l);
 	port_audit(l);
 	acl_audit(l);
 	return SAI_STATUS_SUCCESS;

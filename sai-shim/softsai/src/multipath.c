@@ -177,9 +177,9 @@ static int check_all(struct drift_list *l, bool mend)
 	return err;
 }
 
-void multipath_audit(struct drift_list *l)
+int multipath_audit(struct drift_list *l)
 {
-	check_all(l, false);
+	return check_all(l, false);
 }
 
 int multipath_mend(void)

@@ -29,8 +29,8 @@ sai_status_t multipath_seed(uint32_t *seed);
 /* Sets the seed; 0: the former one. */
 sai_status_t multipath_set_seed(uint32_t seed);
 
-/* Finds settings that another program has changed since; sets them again (0 or -errno). */
-void multipath_audit(struct drift_list *l);
+/* Finds settings that another program has changed since; sets them again. Both return 0 or -errno. */
+int multipath_audit(struct drift_list *l);
 int multipath_mend(void);
 
 /* Puts both families and the seed back. */
