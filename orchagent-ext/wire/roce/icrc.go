@@ -40,8 +40,11 @@ func (p *Packet) ICRC() (got, want uint32, ok bool) {
 // (IBTA volume 1 section 9.2.4), and the ICRC is right, where the whole packet was seen.
 func (p *Packet) Valid() bool {
 	const version = 0xf // in BTH octet 1
+	if p.BTHBytes()[1]&version != 0 {
+		return false
+	}
 	got, want, whole := p.ICRC()
-	return p.BTHBytes()[1]&version == 0 && (!whole || got == want)
+	return !whole || got == want
 }
 
 // crc computes the ICRC that belongs at offset at. It writes behind room, which
