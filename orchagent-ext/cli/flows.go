@@ -177,9 +177,9 @@ func printFlows(cmd *cobra.Command, records []flowRecord, format output.Format) 
 		}
 		return out.Flush()
 	}
-	rows := flowColumns.Table(out, format.Style(cmd.OutOrStdout()))
+	rows, known := flowColumns.Table(out, format.Style(cmd.OutOrStdout())), hosts{}
 	for _, r := range records {
-		rows.Row(r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport), labelText(r.Src, r.FlowLabel), fmt.Sprintf("%#04x", r.PKey), qpText(r.DstQP),
+		rows.Row(r.Session.beside(r.Src, (*session).src, known), r.Session.beside(r.Dst, (*session).dst, known), fmt.Sprint(r.Sport), labelText(r.Src, r.FlowLabel), fmt.Sprintf("%#04x", r.PKey), qpText(r.DstQP),
 			srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.Packets), fmt.Sprint(r.Bytes), secondsAfter(r.First, r.Last))
 	}
 	if err := rows.End(); err != nil {

@@ -3,8 +3,6 @@
 package cli
 
 import (
-	"time"
-
 	"sluice/orchagent-ext/cli/capture"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/flows/flow"
@@ -21,8 +19,7 @@ type listing struct {
 	encoder output.Encoder
 	rows    *output.Table // nil: the encoder is used
 	at      []int         // places of the columns
-	cells   []string      // of the last row
-	start   time.Time     // of the first frame
+	row     packetRow
 	message notify.Packet
 	seen    verdicts
 	kept    int // number of the last frame that was kept
@@ -41,10 +38,10 @@ func (l *listing) place() *roce.Packet { return &l.waiting.packets[l.waiting.n] 
 
 // frame takes a frame. A RoCEv2 packet waits for those behind it, as far as they are in memory.
 func (l *listing) frame(f *capture.Frame, p *roce.Packet, err error) error {
-	if l.start.IsZero() {
-		l.start = f.Time
+	if l.row.start.IsZero() {
+		l.row.start = f.Time
 	}
-	passes, filterErr := l.filter.passes(f, l.start)
+	passes, filterErr := l.filter.passes(f, l.row.start)
 	if filterErr != nil {
 		return filterErr
 	}
@@ -113,8 +110,8 @@ func (l *listing) packet(i int) error {
 
 // shown is a line of the output.
 type shown interface {
-	// row appends the cells of the table; times count from start.
-	row(cells []string, start time.Time, ports bool) []string
+	// fill adds the cells to a row of the table.
+	fill(*packetRow)
 }
 
 // show writes a line, and passes its frame on to be kept.
@@ -129,8 +126,9 @@ func (l *listing) show(f *capture.Frame, line shown) error {
 			return err
 		}
 	} else {
-		l.cells = line.row(l.cells[:0], l.start, l.ports)
-		l.rows.Row(cellsAt(l.cells, l.at)...)
+		l.row.cells = l.row.cells[:0]
+		line.fill(&l.row)
+		l.rows.Row(cellsAt(l.row.cells, l.at)...)
 	}
 	if f = f.Carrier(); l.keep != nil && f.Number != l.kept {
 		l.kept = f.Number

@@ -31,7 +31,7 @@ type packetList struct {
 // print prints the packets of r as they come, and at the end the summary.
 func (l *packetList) print(cmd *cobra.Command, r frameSource) error {
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
-	p := listing{packetList: l, source: r, encoder: l.format.Encoder(out), health: newHealth(r)}
+	p := listing{packetList: l, source: r, encoder: l.format.Encoder(out), health: newHealth(r), row: packetRow{ports: l.ports, hosts: hosts{}}}
 	if !l.format.Data() {
 		var columns output.Columns
 		columns, p.at = l.fields.columns(recordColumns(l.ports))

@@ -123,24 +123,45 @@ func newNotificationRecord(f *capture.Frame, n *notification, e *notify.Envelope
 	return notificationRecord{f.Number, f.Time.UTC(), n, e, in, out}
 }
 
-// row implements [shown].
-func (r notificationRecord) row(cells []string, start time.Time, ports bool) []string {
+// fill implements [shown].
+func (r notificationRecord) fill(to *packetRow) {
 	src, dst, label := "-", "-", "-"
 	if e := r.envelope; e.Src.IsValid() {
 		src, dst, label = e.Src.String(), e.Dst.String(), labelText(e.Src, e.FlowLabel)
 	}
-	cells = append(cells,
-		strconv.Itoa(r.Frame), secondsAfter(start, r.Time), src, dst, "-", label, "-", "-", "-",
+	to.cells = append(to.cells,
+		strconv.Itoa(r.Frame), secondsAfter(to.start, r.Time), src, dst, "-", label, "-", "-", "-",
 		r.Notification.kind(), "-", "-", "-", "-", "-", "-", r.Notification.cell())
-	return withPorts(cells, ports, r.in, r.out)
+	to.addPorts(r.in, r.out)
 }
 
-// secondsAfter returns the time from start to t in seconds; "-" where one of them is missing.
-func secondsAfter(start, t time.Time) string {
+// secondsAfter returns the time from start to t in seconds, to the nearest microsecond; "-" where
+// one of them is missing.
+func secondsAfter(start, t time.Time) string { return string(appendSeconds(nil, start, t)) }
+
+// appendSeconds appends what [secondsAfter] returns.
+func appendSeconds(b []byte, start, t time.Time) []byte {
 	if start.IsZero() || t.IsZero() {
-		return "-"
+		return append(b, '-')
 	}
-	return strconv.FormatFloat(t.Sub(start).Seconds(), 'f', 6, 64)
+	after := t.Sub(start)
+	if after < 0 {
+		b, after = append(b, '-'), -after
+	}
+	us := int64((after + time.Microsecond/2) / time.Microsecond)
+	b = strconv.AppendInt(b, us/1e6, 10)
+	return appendPadded(append(b, '.'), uint64(us%1e6), 10, 6)
+}
+
+// appendPadded appends a number with a least number of digits.
+func appendPadded(b []byte, n uint64, base, digits int) []byte {
+	least := uint64(1)
+	for range digits - 1 {
+		if least *= uint64(base); n < least {
+			b = append(b, '0')
+		}
+	}
+	return strconv.AppendUint(b, n, base)
 }
 
 // timeOf returns a time in ns since 1970 for output; the zero value for flow.NoTime.
@@ -162,11 +183,8 @@ func nanosOf(t time.Time) int64 {
 // portColumn is where the columns of the ports are, if they are shown.
 const portColumn = 9
 
-// withPorts adds the ports, where they are shown, to the cells of a row.
-func withPorts(cells []string, ports bool, in, out string) []string {
-	if !ports {
-		return cells
-	}
+// withPorts adds the ports to the cells of a row.
+func withPorts(cells []string, in, out string) []string {
 	return slices.Insert(cells, portColumn, cmp.Or(in, "-"), cmp.Or(out, "-"))
 }
 
@@ -288,12 +306,15 @@ var ecnNames = [4]string{"not-ect", "ect1", "ect0", "ce"}
 
 // recordColumns returns the columns of packets; with ports IN and OUT, too.
 func recordColumns(ports bool) output.Columns {
-	header := withPorts([]string{"FRAME", "TIME", "SRC", "DST", "SPORT", "LABEL", "DSCP", "ECN", "VLAN", "OPCODE", "DST-QP", "SRC-QP", "FROM", "PSN", "FLAGS", "ICRC", "NOTIFICATION"}, ports, "IN", "OUT")
+	header := []string{"FRAME", "TIME", "SRC", "DST", "SPORT", "LABEL", "DSCP", "ECN", "VLAN", "OPCODE", "DST-QP", "SRC-QP", "FROM", "PSN", "FLAGS", "ICRC", "NOTIFICATION"}
+	if ports {
+		header = withPorts(header, "IN", "OUT")
+	}
 	return output.Columns{Header: header, Spare: []string{"FROM", "VLAN", "NOTIFICATION", "ICRC", "SPORT", "DSCP", "FLAGS", "SRC-QP", "ECN", "LABEL", "OUT", "PSN", "FRAME"}}
 }
 
-// row implements [shown].
-func (r *record) row(cells []string, start time.Time, ports bool) []string {
+// fill implements [shown].
+func (r *record) fill(to *packetRow) {
 	icrc := "cut"
 	if r.ICRCOK != nil {
 		icrc = "bad"
@@ -311,10 +332,22 @@ func (r *record) row(cells []string, start time.Time, ports bool) []string {
 	if r.AETH != nil && r.AETH.NAK != "" {
 		opcode += " NAK " + r.AETH.refusal()
 	}
-	cells = append(cells,
-		strconv.Itoa(r.Frame), secondsAfter(start, r.Time), r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), strconv.Itoa(int(r.Sport)),
-		labelText(r.Src, r.FlowLabel), strconv.Itoa(int(r.DSCP)), r.ECN, vlanText(r.VLAN), opcode, qpText(r.DstQP), srcQPText(r.SrcQP), fromText(r.SrcQPFrom), strconv.Itoa(int(r.PSN)), r.flags(), icrc, r.Notification.cell())
-	return withPorts(cells, ports, r.In, r.Out)
+	t, srcQP := &to.texts, "?"
+	t.add(strconv.AppendInt(t.b, int64(r.Frame), 10))
+	t.add(appendSeconds(t.b, to.start, r.Time))
+	t.add(strconv.AppendUint(t.b, uint64(r.Sport), 10))
+	t.add(appendLabel(t.b, r.Src, r.FlowLabel))
+	t.add(strconv.AppendUint(t.b, uint64(r.DSCP), 10))
+	t.add(appendQP(t.b, r.DstQP))
+	t.add(strconv.AppendUint(t.b, uint64(r.PSN), 10))
+	t.add(appendQP(t.b, r.qp))
+	n := t.take()
+	if r.SrcQP != nil {
+		srcQP = n[7]
+	}
+	to.cells = append(to.cells, n[0], n[1], r.Session.beside(r.Src, (*session).src, to.hosts), r.Session.beside(r.Dst, (*session).dst, to.hosts), n[2],
+		n[3], n[4], r.ECN, vlanText(r.VLAN), opcode, n[5], srcQP, fromText(r.SrcQPFrom), n[6], r.flags(), icrc, r.Notification.cell())
+	to.addPorts(r.In, r.Out)
 }
 
 // refusal is the reason of a NAK: of an RNR NAK with its timer, of a reserved one with its
@@ -336,9 +369,9 @@ func (s *session) src() netip.Addr { return s.Src }
 func (s *session) dst() netip.Addr { return s.Dst }
 
 // beside is an address of the path, and in parentheses the session's, if it is another.
-func (s *session) beside(path netip.Addr, of func(*session) netip.Addr) string {
+func (s *session) beside(path netip.Addr, of func(*session) netip.Addr, known hosts) string {
 	if s == nil || of(s) == path {
-		return path.String()
+		return known.text(path)
 	}
 	return fmt.Sprintf("%s (%s)", path, of(s))
 }
@@ -380,9 +413,11 @@ func vlanText(ids []uint16) string {
 
 // qpText is a queue pair with 0x and six digits at least.
 func qpText(qp uint32) string {
-	digits := strconv.FormatUint(uint64(qp), 16)
-	return "0x" + "000000"[min(len(digits), 6):] + digits
+	return string(appendQP(nil, qp))
 }
+
+// appendQP appends what [qpText] returns.
+func appendQP(b []byte, qp uint32) []byte { return appendPadded(append(b, "0x"...), uint64(qp), 16, 6) }
 
 // srcQPText returns a source queue pair as text; "?" while it is unknown: most packets
 // lack it, since the BTH has the destination's only.
@@ -404,8 +439,13 @@ func fromText(from *string) string {
 
 // labelText returns the flow label; "-" for IPv4.
 func labelText(src netip.Addr, label uint32) string {
+	return string(appendLabel(nil, src, label))
+}
+
+// appendLabel appends what [labelText] returns.
+func appendLabel(b []byte, src netip.Addr, label uint32) []byte {
 	if src.Is4() || src.Is4In6() {
-		return "-"
+		return append(b, '-')
 	}
-	return fmt.Sprintf("%#05x", label)
+	return appendPadded(append(b, "0x"...), uint64(label), 16, 5)
 }

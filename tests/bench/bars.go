@@ -61,6 +61,7 @@ var bars = []bar{
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/ports", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true}, // to which each queue pair is a flow, too
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/health", unit: "ratio", limit: atMost(1.3), with: "softflowd", optional: true},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/health_ports", unit: "ratio", limit: atMost(1.3), with: "softflowd", optional: true},
+	{pkg: "tests/bench/capture", benchmark: "BenchmarkTshark/*", unit: "ratio", limit: atLeast(5), with: "tshark's time, over sluice's", optional: true},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkObserve/*", unit: "ms-p50"}, // from a packet that comes, by a pipe and on a device, to its line
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkObserve/*", unit: "ms-p99", limit: atMost(100)},
 	{pkg: "gnmi-server/subscribe", benchmark: "BenchmarkFanOut", unit: "leaves/s/stream"},

@@ -22,7 +22,6 @@ type Table struct {
 	widths  []int // characters; -1: the column is left out
 	first   [][]string
 	begun   bool
-	line    []byte
 }
 
 // Columns describe a table.
@@ -154,8 +153,7 @@ func (t *Table) print(cells []string, color bool) {
 			return alarm(t.columns.Header[i], cell)
 		}
 	}
-	t.line = append(l.Append(t.line[:0], cells), '\n')
-	_, _ = t.w.Write(t.line)
+	_, _ = t.w.Write(append(l.Append(t.w.AvailableBuffer(), cells), '\n'))
 }
 
 // A Line is the layout of the lines of a table.
@@ -170,29 +168,36 @@ type Line struct {
 func (l *Line) Append(line []byte, cells []string) []byte {
 	blanks := 0
 	for i, c := range cells {
-		if l.Widths[i] < 0 {
+		width := l.Widths[i]
+		if width < 0 {
 			continue
 		}
-		pad := max(l.Widths[i]-utf8.RuneCountInString(c), 0)
+		pad := max(width-utf8.RuneCountInString(c), 0)
 		if l.Right != nil && l.Right[i] {
 			blanks, pad = blanks+pad, 0
 		}
 		if c != "" {
 			line = appendBlanks(line, blanks)
 			blanks = 0
-		}
-		escape := ""
-		if l.Color != nil {
-			escape = l.Color(i, c)
-		}
-		line = append(line, escape...)
-		line = append(line, c...)
-		if escape != "" {
-			line = append(line, plain...)
+			line = l.appendCell(line, i, c)
 		}
 		blanks += pad + Gap
 	}
 	return line
+}
+
+// appendCell appends a cell, with its color.
+func (l *Line) appendCell(line []byte, i int, cell string) []byte {
+	if l.Color == nil {
+		return append(line, cell...)
+	}
+	escape := l.Color(i, cell)
+	if escape == "" {
+		return append(line, cell...)
+	}
+	line = append(line, escape...)
+	line = append(line, cell...)
+	return append(line, plain...)
 }
 
 // appendBlanks appends n blanks.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package capture measures `sluice decode --flows` beside softflowd, on the same file in
-// the same run.
+// Package capture measures how sluice reads captures, beside softflowd and tshark on the same
+// file in the same run.
 package capture

@@ -51,6 +51,32 @@ func BenchmarkFlows(b *testing.B) {
 	}
 }
 
+// BenchmarkTshark is the CPU time that tshark takes for a capture of 1,000,000 packets, a line
+// each, over that of sluice for the same.
+func BenchmarkTshark(b *testing.B) {
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		b.Skip(err)
+	}
+	for _, program := range []string{sluice, lab} {
+		if _, err := os.Stat(program); err != nil {
+			b.Skip(err)
+		}
+	}
+	file := filepath.Join(b.TempDir(), "packets.pcap")
+	cpu(b, lab, "gen", file, "--pairs", "128", "--qps", "64", "--packets", "800000")
+	for name, args := range map[string][]string{"decode": {"decode"}, "flows": {"decode", "--flows"}, "doctor": {"doctor"}} {
+		b.Run(name, func(b *testing.B) {
+			var theirs, ours time.Duration
+			for range b.N {
+				theirs += cpu(b, tshark, "-n", "-r", file)
+				ours += cpu(b, sluice, append(args, file)...)
+			}
+			b.ReportMetric(float64(theirs)/float64(ours), "ratio")
+		})
+	}
+}
+
 // cpu runs a program to its end and returns the CPU time that it took, the kernel's included.
 func cpu(b *testing.B, program string, args ...string) time.Duration {
 	b.Helper()

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"net/netip"
+	"time"
+)
+
+// packetRow is the row of the table of packets that is made next.
+type packetRow struct {
+	start time.Time // of the first frame, which times count from
+	ports bool      // are shown
+	cells []string
+	texts texts
+	hosts hosts
+}
+
+// addPorts adds the ports, where they are shown.
+func (r *packetRow) addPorts(in, out string) {
+	if r.ports {
+		r.cells = withPorts(r.cells, in, out)
+	}
+}
+
+// texts are cells of a row, which are made in one string.
+type texts struct {
+	b     []byte
+	cells []string
+	ends  []int // of each in b
+}
+
+// add ends a cell, whose text was appended to t.b.
+func (t *texts) add(b []byte) { t.b, t.ends = b, append(t.ends, len(b)) }
+
+// take returns the cells, which are valid until the next call, and begins anew.
+func (t *texts) take() []string {
+	all, from := string(t.b), 0
+	t.cells = t.cells[:0]
+	for _, end := range t.ends {
+		t.cells, from = append(t.cells, all[from:end]), end
+	}
+	t.b, t.ends = t.b[:0], t.ends[:0]
+	return t.cells
+}
+
+// hosts has the texts of addresses, which come again and again.
+type hosts map[netip.Addr]string
+
+// mostHosts bounds the memory for addresses.
+const mostHosts = 1 << 12
+
+// text returns an address as text.
+func (h hosts) text(a netip.Addr) string {
+	s, known := h[a]
+	if !known {
+		if len(h) == mostHosts {
+			clear(h)
+		}
+		s = a.String()
+		h[a] = s
+	}
+	return s
+}
