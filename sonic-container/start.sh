@@ -84,9 +84,14 @@ redis_sockets() {
 	done
 }
 
-# member is a member of the object of a name in text, which is JSON without blanks.
+# member is a member of the object of a name in text, which is JSON without blanks. The image
+# has no sed.
 member() { # OBJECT MEMBER
-	printf '%s\n' "$text" | sed -n "s/.*\"$1\":{\([^{}]*\)}.*/\1/p" | sed -n "s/.*\"$2\":\"\([^\"]*\)\".*/\1/p"
+	object=${text#*"\"$1\":{"}
+	[ "$object" != "$text" ] || return 0
+	object=${object%%'}'*}
+	value=${object#*"\"$2\":\""}
+	[ "$value" = "$object" ] || printf '%s\n' "${value%%'"'*}"
 }
 
 # redis_groups are the groups of Redis, as setpriv takes them behind its own first one.

@@ -49,6 +49,7 @@ echo "$SLUICE_DB_CONFIG"
 			t.Fatal(err)
 		}
 	}
+	programs := imagePrograms(t)
 	// A Redis of another group, as SONiC's has it. (Whose it is, only root can choose.)
 	const ofRedis = 4321
 	socket := filepath.Join(bin, "redis.sock")
@@ -112,7 +113,7 @@ echo "$SLUICE_DB_CONFIG"
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := exec.CommandContext(t.Context(), "./start.sh", tt.args...)
-			start.Env = append([]string{"PATH=" + bin + ":/usr/bin:/bin"}, tt.env...)
+			start.Env = append([]string{"PATH=" + bin + ":" + programs}, tt.env...)
 			out, err := start.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v: %s", err, out)
@@ -122,6 +123,38 @@ echo "$SLUICE_DB_CONFIG"
 			}
 		})
 	}
+}
+
+// imagePrograms returns a folder with the programs that the small image has: of the packages that
+// debian-root.sh names. Where the machine is no Debian, it is that of all programs.
+func imagePrograms(t *testing.T) string {
+	t.Helper()
+	_, list, found := strings.Cut(read(t, "debian-root.sh"), "packages='")
+	list, _, ended := strings.Cut(list, "'")
+	if !found || !ended {
+		t.Fatal("debian-root.sh names no packages")
+	}
+	packages := strings.Fields(list)
+	files, err := exec.Command("dpkg-query", append([]string{"-L"}, packages...)...).Output()
+	if err != nil && len(files) == 0 {
+		return "/usr/bin:/bin"
+	}
+	dir := t.TempDir()
+	for file := range strings.Lines(string(files)) {
+		file = strings.TrimSpace(file)
+		if folder := filepath.Base(filepath.Dir(file)); folder != "bin" && folder != "sbin" {
+			continue
+		}
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			if err := os.Symlink(file, filepath.Join(dir, filepath.Base(file))); err != nil && !os.IsExist(err) {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.Symlink("/bin/sh", filepath.Join(dir, "sh")); err != nil && !os.IsExist(err) {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // The scripts are such as sh can read, and shellcheck, where it is, finds nothing.

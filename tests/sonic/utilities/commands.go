@@ -25,6 +25,16 @@ func container(ctx context.Context, template string) string {
 	return out
 }
 
+// field returns the value behind a name at the beginning of a line; "" where there is none.
+func field(text, name string) string {
+	for line := range strings.Lines(text) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == name {
+			return strings.Join(words[1:], " ")
+		}
+	}
+	return ""
+}
+
 // running reports whether the container runs.
 func running(ctx context.Context) bool { return container(ctx, "{{.State.Running}}") == "true" }
 
@@ -50,7 +60,7 @@ func (m *machine) commands(ctx context.Context) (err error) {
 	m.holds("feature: sluiced runs, with the virtual switch", until(ctx, "sluiced runs", func() bool {
 		return m.stateField(ctx, "SLUICE_STATE|global", "state") == "running"
 	}) == nil, "running", m.stateField(ctx, "SLUICE_STATE|global", "state")+" "+m.stateField(ctx, "SLUICE_STATE|global", "last_error"))
-	m.has("feature: show sluice status", "running", m.run(ctx, "show", "sluice", "status").output)
+	m.judge("feature: show sluice status", "running", field(m.run(ctx, "show", "sluice", "status").output, "state"))
 
 	m.faces(ctx)
 	if err := m.writes(ctx); err != nil {
