@@ -70,6 +70,17 @@ void object_each(sai_object_type_t type, void (*call)(struct object *o, void *ar
 	}
 }
 
+struct object *object_after(sai_object_type_t type, sai_object_id_t id)
+{
+	struct object *o = object_find_of(id, type);
+
+	if (o)
+		return o->following;
+	for (o = type < TYPES ? lists[type].first : NULL; o && o->id <= id; o = o->following)
+		;
+	return o;
+}
+
 uint32_t object_count(sai_object_type_t type)
 {
 	return type < TYPES ? lists[type].count : 0;
