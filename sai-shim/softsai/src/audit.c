@@ -102,8 +102,8 @@ static void check_queues(struct drift_list *l, const struct tc_qdiscs *q, const 
 		drift_add(l, "root qdisc", name, true, "of its %d queues some are gone", SOFTSAI_QUEUES);
 }
 
-/* The filters of a port, where its clsact qdisc was there. */
-static int check_filters(struct drift_list *l, const struct tc_qdiscs *q)
+/* The programs of a port, where its clsact qdisc was there. */
+static int check_programs(struct drift_list *l, const struct tc_qdiscs *q)
 {
 	char name[IF_NAMESIZE];
 	int err;
@@ -206,7 +206,7 @@ static int audit_piece(uint32_t piece, struct drift_list *l, bool *last)
 	if (piece == ports + 1)
 		return audit_rest(l);
 	for (size_t i = from; i < from + PORTS_A_PIECE && i < found.n && !err; i++)
-		err = check_filters(l, &found.ports[i]);
+		err = check_programs(l, &found.ports[i]);
 	return err;
 }
 
