@@ -322,7 +322,7 @@ uint32_t acl_action_types(int32_t *list, uint32_t room)
 #define AUDITED 4096 /* entries that are compared with the map in one audit */
 #define PIECE 256    /* of these in one call: 1 ms */
 
-struct audit {
+struct comparison {
 	struct drift_list *drifts; /* NULL: mend */
 	uint32_t bad;
 	sai_status_t status;
@@ -331,7 +331,7 @@ struct audit {
 static void audit_table(struct object *o, void *arg)
 {
 	struct acl_table *t = o->state;
-	struct audit *a = arg;
+	struct comparison *a = arg;
 	char place[32];
 
 	if (acl_view_good(t))
@@ -346,7 +346,7 @@ static void audit_table(struct object *o, void *arg)
 static void audit_entry(struct object *o, void *arg)
 {
 	const struct entry_state *s = o->state;
-	struct audit *a = arg;
+	struct comparison *a = arg;
 	struct acl_rule rule;
 
 	if (!s->inserted || acl_compile(o, &rule) || acl_rule_good(table_of(o), &rule, s->shape))
@@ -371,14 +371,14 @@ void acl_audit_begin(void)
 
 void acl_audit_tables(struct drift_list *l)
 {
-	struct audit a = { .drifts = l };
+	struct comparison a = { .drifts = l };
 
 	object_each(SAI_OBJECT_TYPE_ACL_TABLE, audit_table, &a);
 }
 
 bool acl_audit_entries(struct drift_list *l)
 {
-	struct audit a = { .drifts = l };
+	struct comparison a = { .drifts = l };
 
 	for (uint32_t i = 0; i < PIECE && !entries_audit.done; i++) {
 		struct object *o = object_after(SAI_OBJECT_TYPE_ACL_ENTRY, entries_audit.after);
@@ -397,7 +397,7 @@ bool acl_audit_entries(struct drift_list *l)
 
 sai_status_t acl_mend(void)
 {
-	struct audit a = {};
+	struct comparison a = {};
 
 	object_each(SAI_OBJECT_TYPE_ACL_TABLE, audit_table, &a);
 	object_each(SAI_OBJECT_TYPE_ACL_ENTRY, audit_entry, &a);

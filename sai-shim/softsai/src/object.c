@@ -19,7 +19,7 @@ static struct {
 	uint32_t count;
 } lists[TYPES];	    /* of the objects, by type */
 static size_t made; /* by the caller */
-static sai_status_t (*commit)(void);
+static sai_status_t (*committer)(void);
 
 sai_object_id_t object_id(sai_object_type_t type, uint64_t number)
 {
@@ -270,13 +270,13 @@ static sai_status_t check(const struct type *type, uint32_t count, const sai_att
 
 void object_commit_by(sai_status_t (*function)(void))
 {
-	commit = function;
+	committer = function;
 }
 
 /* Publishes the changes of handlers. */
 static sai_status_t publish(void)
 {
-	return commit ? commit() : SAI_STATUS_SUCCESS;
+	return committer ? committer() : SAI_STATUS_SUCCESS;
 }
 
 /* Links an object with its attributes; NULL for no memory. */
