@@ -128,7 +128,7 @@ CHECKS ?=
 soak: deps build ## every check that takes long, as root: faults, attacks, rough weather, packages, image, arm64, lab, bench, release, fuzz (hours); CHECKS="fuzz lab" runs these; writes build/soak/report.txt
 	@tests/soak.sh $(CHECKS)
 
-lint: deps build ## gofmt, clang-format, includes, words, shell, manual pages, units, playbook, go vet, golangci-lint; and `make generate` must change nothing
+lint: deps build ## gofmt, clang-format, includes, words, shell, manual pages, units, playbook, go vet, golangci-lint, govulncheck; and `make generate` must change nothing
 	@make -s deps DEPS='$(LINT_DEPS)'
 	tools/lint.sh
 

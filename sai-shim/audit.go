@@ -15,31 +15,39 @@ type Drift struct {
 }
 
 // Audit returns what other programs took away or changed below the library, which changes nothing.
-// [ErrNotSupported]: the library does not audit.
+// Each piece of it has a turn of its own. [ErrNotSupported]: the library does not audit.
 func (l *Library) Audit() ([]Drift, error) {
-	if err := l.begin(); err != nil {
-		return nil, err
-	}
-	defer l.end()
-	l.enter("audit", "system", Null)
+	var found []Drift
 	list := make([]C.sai_sluice_drift_t, 16)
-	for {
+	for piece := C.uint32_t(0); ; {
 		n := C.uint32_t(len(list))
-		status := C.shim_audit(l.shim, &n, &list[0])
+		status, err := l.auditPiece(&piece, &n, list)
 		if status == C.SAI_STATUS_BUFFER_OVERFLOW && int(n) > len(list) {
 			list = make([]C.sai_sluice_drift_t, n+n/8)
 			continue
 		}
-		if err := l.check(Status(status)); err != nil {
+		if err != nil {
 			return nil, err
 		}
-		found := make([]Drift, 0, n)
 		for i := range list[:min(int(n), len(list))] {
 			d := &list[i]
 			found = append(found, Drift{Part: C.GoString(&d.part[0]), Place: C.GoString(&d.place[0]), Fault: C.GoString(&d.fault[0]), Mendable: d.mendable != 0})
 		}
-		return found, nil
+		if piece == 0 {
+			return found, nil
+		}
 	}
+}
+
+// auditPiece calls one piece of an audit in a turn.
+func (l *Library) auditPiece(piece, n *C.uint32_t, list []C.sai_sluice_drift_t) (Status, error) {
+	if err := l.begin(); err != nil {
+		return 0, err
+	}
+	defer l.end()
+	l.enter("audit", "system", Null)
+	status := Status(C.shim_audit(l.shim, piece, n, &list[0]))
+	return status, l.check(status)
 }
 
 // Mend puts a part back, as [Library.Audit] returned it.

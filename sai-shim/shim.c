@@ -777,9 +777,9 @@ struct shim_flow shim_get_flow(struct shim *s, uint64_t queue, uint64_t flow)
 	return f;
 }
 
-sai_status_t shim_audit(struct shim *s, uint32_t *count, sai_sluice_drift_t *drifts)
+sai_status_t shim_audit(struct shim *s, uint32_t *piece, uint32_t *count, sai_sluice_drift_t *drifts)
 {
-	return s->audits && s->audits->audit ? s->audits->audit(s->switch_id, count, drifts)
+	return s->audits && s->audits->audit ? s->audits->audit(s->switch_id, piece, count, drifts)
 					     : SAI_STATUS_NOT_IMPLEMENTED;
 }
 

@@ -180,8 +180,8 @@ struct shim_hold shim_get_hold(struct shim *s, uint64_t port, struct shim_match 
 struct shim_flow shim_get_flow(struct shim *s, uint64_t queue, uint64_t flow);
 struct shim_flow_stats shim_get_flow_stats(struct shim *s);
 
-/* The extension's audit() and mend(), where the library has them. */
-sai_status_t shim_audit(struct shim *s, uint32_t *count, sai_sluice_drift_t *drifts);
+/* The extension's audit(), a piece of it, and mend(), where the library has them. */
+sai_status_t shim_audit(struct shim *s, uint32_t *piece, uint32_t *count, sai_sluice_drift_t *drifts);
 sai_status_t shim_mend(struct shim *s, const sai_sluice_drift_t *drift);
 
 /* All flows of a queue, into room for *count of them as in shim_get_list. */

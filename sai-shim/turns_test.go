@@ -51,6 +51,37 @@ func (t *turns) Called(int, *sai.Call, sai.Status) {
 	}
 }
 
+// TestEachPieceOfAnAuditTakesATurn: an audit of three pieces, of which the last has more parts than
+// there is room for at first.
+func TestEachPieceOfAnAuditTakesATurn(t *testing.T) {
+	library := saitest.New(t)
+	all := &turns{taken: true}
+	l, err := sai.Open(library.Path, library.Profile("EXTENSION", "0x1000003", "AUDIT", "3"), all)
+	if err == nil {
+		err = l.CreateSwitch(true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	*all = turns{}
+	l.TakeTurns(all)
+	found, err := l.Audit()
+	if err != nil || len(found) != 10+20 || found[9] != (sai.Drift{Part: "part 1", Place: "place 9", Mendable: true}) || found[29].Part != "part 2" {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	if all.turns != 4 || all.calls != 4 || all.without > 0 || all.more > 0 || all.taken {
+		t.Errorf("%d calls in %d turns, %d without one, %d beyond one a turn", all.calls, all.turns, all.without, all.more)
+	}
+	all.fails = context.Canceled
+	if _, err := l.Audit(); !errors.Is(err, context.Canceled) {
+		t.Errorf("an audit without a turn: %v", err)
+	}
+	all.fails = nil
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestEachCallTakesATurn makes each call of a handle: a turn has one call, and no call is outside.
 func TestEachCallTakesATurn(t *testing.T) {
 	library := saitest.New(t)

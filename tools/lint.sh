@@ -53,6 +53,9 @@ go vet ./...
 echo 'golangci-lint run (before its first run it is built, which takes minutes)'
 go tool -modfile=tools/go.mod golangci-lint run --allow-parallel-runners
 
+echo 'govulncheck: known vulnerabilities'
+tools/vulnerabilities.sh
+
 before=$(tree)
 make --no-print-directory generate
 [ "$before" = "$(tree)" ] || {

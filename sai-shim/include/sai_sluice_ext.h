@@ -409,10 +409,15 @@ typedef struct _sai_sluice_api_t {
 	sai_status_t (*get_flows)(sai_object_id_t queue_id, uint32_t *count, sai_sluice_flow_t *flows);
 	sai_status_t (*get_flow_stats)(sai_object_id_t switch_id, sai_sluice_flow_stats_t *stats);
 	/**
-	 * @brief What other programs have taken away or changed below the library; with SAI_SLUICE_AUDITS. It
-	 * changes nothing, and takes ms. SAI_STATUS_BUFFER_OVERFLOW with the count filled in
+	 * @brief What other programs have taken away or changed below the library; with SAI_SLUICE_AUDITS.
+	 *
+	 * An audit is in pieces, so that other calls have their turn between them: none has more than
+	 * some hundreds of objects. It changes nothing. SAI_STATUS_BUFFER_OVERFLOW with the count
+	 * filled in: the piece is to be called again with more room.
+	 *
+	 * @param[inout] piece 0 begins an audit; becomes the next piece, or 0 after the last
 	 */
-	sai_status_t (*audit)(sai_object_id_t switch_id, uint32_t *count, sai_sluice_drift_t *drifts);
+	sai_status_t (*audit)(sai_object_id_t switch_id, uint32_t *piece, uint32_t *count, sai_sluice_drift_t *drifts);
 	/** @brief Puts a part back, as audit() returned it; SAI_STATUS_NOT_SUPPORTED: it is not mendable */
 	sai_status_t (*mend)(sai_object_id_t switch_id, const sai_sluice_drift_t *drift);
 } sai_sluice_api_t;

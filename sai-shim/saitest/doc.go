@@ -47,6 +47,8 @@
 //	             port, marked with the last user-defined trap. Each is its number (4 octets, network byte
 //	             order, across all) and octets that count up from there
 //	EXTENSION    version of Sluice's extension that it has; default 2; 0: it leaves the handshake unanswered
+//	             EXTENSION=0x1000003 is version 3 with audits
+//	AUDIT        how many pieces an audit has; piece n, from 0, finds 10 n parts
 //	EVENTS       how many flow events it raises whenever FLOW_MONITOR_HIGH of a queue is set: event n is of
 //	             flow n+1, and its members count up from n
 //

@@ -5,8 +5,11 @@ package softsai_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,7 +116,7 @@ func TestAuditFindsWhatIsTaken(t *testing.T) {
 		{"hold device", "softsai-hold0", func() { ip(t, "link set softsai-hold0 down") }},
 		{"hold device", "softsai-hold0", func() { ip(t, "link del softsai-hold0") }},
 		{"hold device", "softsai-hold0", func() { ip(t, "link del softsai-hold1") }},
-		{"ACL entries", "soft_entries", func() { deleteElements(t, "soft_entries") }},
+		{"ACL entries", "soft_entries", func() { deleteElements(t, d, "soft_entries") }},
 	} {
 		t.Logf("%s of %s", tt.part, tt.place)
 		tt.take()
@@ -125,12 +128,63 @@ func TestAuditFindsWhatIsTaken(t *testing.T) {
 	}
 }
 
-// deleteElements deletes all elements of the maps of a name, by bpftool.
-func deleteElements(t *testing.T, name string) {
+// bufferOverflow is SAI_STATUS_BUFFER_OVERFLOW.
+const bufferOverflow = -8
+
+// TestAuditIsInPieces: no piece has more than some hundreds of entries, entries come and go between
+// pieces, and a piece without room for its drifts is called again.
+func TestAuditIsInPieces(t *testing.T) {
+	_, d := auditedLine(t)
+	table := newTable(t, d, "in")
+	var entries []string
+	for i := range 1000 {
+		entries = append(entries, d.id("create entry TABLE_ID=%s PRIORITY=5 FIELD_L4_SRC_PORT=%d %s=9", table, i+1, setLabel))
+	}
+	deleteElements(t, d, "soft_entries")
+	pieces, room, drifts := 0, 0, 0
+	for piece := "0"; ; {
+		if pieces == 4 { // where the audit has just been
+			for _, id := range entries[200:300] {
+				d.do("remove entry %s", id)
+			}
+		}
+		status, answer := d.try("piece %s %d", piece, room)
+		n, err := strconv.Atoi(answer[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status == bufferOverflow && room == 0 {
+			if answer[0] != piece || n != 1 {
+				t.Fatalf("without room piece %s answers %v", piece, answer)
+			}
+			room = 1
+			continue
+		}
+		if status != 0 {
+			t.Fatalf("piece %s answers %d", piece, status)
+		}
+		pieces++
+		drifts += n
+		if piece = answer[0]; piece == "0" {
+			break
+		}
+	}
+	if pieces < 1000/256 || pieces > 20 || drifts != 1 || room != 1 {
+		t.Errorf("%d pieces with %d drifts, want 1 that is asked for twice", pieces, drifts)
+	}
+	found := d.audit("mend")
+	if len(found) != 1 || !strings.HasPrefix(found[0].fault, "902 elements") {
+		t.Errorf("found %+v, want the 902 entries that are left", found)
+	}
+	d.nothingDrifts()
+}
+
+// deleteElements deletes all elements of the driver's map of a name, by bpftool.
+func deleteElements(t *testing.T, d *driver, name string) {
 	t.Helper()
 	bpftool := func(into any, args ...string) {
 		t.Helper()
-		out, err := exec.Command("/usr/sbin/bpftool", append([]string{"-j", "map"}, args...)...).Output()
+		out, err := exec.Command("/usr/sbin/bpftool", append([]string{"-j"}, args...)...).Output()
 		if errors.Is(err, fs.ErrNotExist) {
 			t.Skip("needs bpftool:", err)
 		}
@@ -138,24 +192,53 @@ func deleteElements(t *testing.T, name string) {
 			err = json.Unmarshal(out, into)
 		}
 		if err != nil {
-			t.Fatalf("bpftool map %v: %v: %s", args, err, out)
+			t.Fatalf("bpftool %v: %v: %s", args, err, out)
 		}
 	}
-	var maps []struct {
-		ID   int
-		Name string
-	}
-	bpftool(&maps, "show")
-	for _, m := range maps {
-		if m.Name != name {
+	deleted := false
+	for _, id := range mapIDs(t, d.cmd.Process.Pid) {
+		var is struct{ Name string }
+		if bpftool(&is, "map", "show", "id", id); is.Name != name {
 			continue
 		}
 		var elements []struct{ Key []string }
-		bpftool(&elements, "dump", "id", strconv.Itoa(m.ID))
+		bpftool(&elements, "map", "dump", "id", id)
+		var all strings.Builder
 		for _, e := range elements {
-			bpftool(nil, append([]string{"delete", "id", strconv.Itoa(m.ID), "key"}, e.Key...)...)
+			fmt.Fprintf(&all, "map delete id %s key %s\n", id, strings.Join(e.Key, " "))
+		}
+		batch := filepath.Join(t.TempDir(), "batch")
+		if err := os.WriteFile(batch, []byte(all.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		bpftool(nil, "batch", "file", batch)
+		deleted = true
+	}
+	if !deleted {
+		t.Fatalf("no map %s", name)
+	}
+}
+
+// mapIDs returns the ids of the BPF maps that a process holds.
+func mapIDs(t *testing.T, process int) (ids []string) {
+	t.Helper()
+	all, err := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", process))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range all {
+		text, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // closed meanwhile
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, after, is := strings.Cut(string(text), "map_id:"); is {
+			ids = append(ids, strings.Fields(after)[0])
 		}
 	}
+	return ids
 }
 
 // letsThrough is a filter, in classic BPF, that lets all packets through: those after it do not see them.

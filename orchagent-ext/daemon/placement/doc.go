@@ -2,7 +2,7 @@
 
 // Package placement is placement in sluiced. [Placement] keeps flows placed by the method
 // that the engine has chosen: by labels (package placer), or by rules to next hops (package
-// redirector). With scope fabric it shares the loads of this leaf through etcd. It reads next
+// redirect). With scope fabric it shares the loads of this leaf through etcd. It reads next
 // hops by netlink, and their order on the switch from ASIC_DB.
 //
 // Rules change in a task beside the loop, with the samples and the news of next hops. A switch that

@@ -8,10 +8,11 @@ import (
 	"slices"
 
 	"sluice/orchagent-ext/spread/nexthops"
+	"sluice/orchagent-ext/spread/redirect"
 	"sluice/orchagent-ext/switch/engine"
 )
 
-// Groups implements [redirector.Network].
+// Groups implements [redirect.Network].
 func (n carried) Groups(vrf string, dsts []netip.Addr) (map[netip.Addr]nexthops.Result, error) {
 	groups, err := nexthops.ReadAll(vrf, dsts)
 	if err != nil || n.programmed == nil {
@@ -20,7 +21,7 @@ func (n carried) Groups(vrf string, dsts []netip.Addr) (map[netip.Addr]nexthops.
 	return nexthops.WithoutAdaptive(groups, n.programmed.Report().all), nil
 }
 
-// Uncarried implements [redirector.Network].
+// Uncarried implements [redirect.Network].
 func (carried) Uncarried(indexes []int) (map[int]bool, error) { return nexthops.Uncarried(indexes) }
 
 // oneByOne changes the rules of the loop's engine one at a time: removals first.
@@ -29,11 +30,11 @@ type oneByOne struct {
 	is  map[string]engine.Redirection // as asked for last, less those refused
 }
 
-// Adopt implements [redirector.Switch].
-func (s *oneByOne) Adopt() ([]engine.Redirection, error) {
+// Adopt implements [redirect.Switch].
+func (s *oneByOne) Adopt() ([]redirect.Entry, error) {
 	a := s.ask(&Request{adopt: true})
 	s.is = byKey(a.rules)
-	return a.rules, a.err
+	return entriesOf(a.rules), a.err
 }
 
 // byKey returns redirections by [engine.Redirection.Key].
@@ -45,9 +46,15 @@ func byKey(all []engine.Redirection) map[string]engine.Redirection {
 	return by
 }
 
-// Redirect implements [redirector.Switch]. After an error the rules that are left are tried with
+// Redirect implements [redirect.Switch]. After an error the rules that are left are tried with
 // the next call.
-func (s *oneByOne) Redirect(all []engine.Redirection) (refused map[string]error, err error) {
+func (s *oneByOne) Redirect(all []redirect.Entry) (redirect.Answer, error) {
+	refused, err := s.change(redirectionsOf(all))
+	return answerOf(all, refused, err)
+}
+
+// change makes the redirections those that are given, step by step.
+func (s *oneByOne) change(all []engine.Redirection) (refused map[string]error, err error) {
 	refused = map[string]error{}
 	want := byKey(all)
 	for _, step := range steps(s.is, want) {

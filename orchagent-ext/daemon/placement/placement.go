@@ -14,7 +14,6 @@ import (
 	"sluice/orchagent-ext/host/etcd"
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/spread/placer"
-	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
 )
 
@@ -55,14 +54,6 @@ func (s *Settings) ChoosesLabels(method engine.Method) bool {
 
 // method returns that of the switch.
 func (in Inputs) method() engine.Method { return in.Outcome.Method(engine.NeedPlacement) }
-
-// RuleSwitch has rules to next hops, for any goroutine.
-type RuleSwitch interface {
-	redirector.Switch
-
-	// SetReserve sets how many entries of ACL tables stay free for the operator's rules.
-	SetReserve(n int)
-}
 
 // Environment is the open switch, and the databases beside it.
 type Environment struct {

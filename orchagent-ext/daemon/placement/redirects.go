@@ -13,7 +13,6 @@ import (
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/spread/redirect"
-	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
 )
 
@@ -86,7 +85,7 @@ func (r *redirects) stop() { r.part.Stop() }
 
 // redirecting is the task while it runs.
 type redirecting struct {
-	*redirector.Redirector
+	*redirect.Redirector
 	settings *Rules
 	env      *Environment
 	news     *nexthops.News // nil: next hops are read now and then
@@ -104,7 +103,7 @@ type feed struct{ samples <-chan packetio.Sample }
 
 // redirectReport is the state for the operator.
 type redirectReport struct {
-	redirector.Report
+	redirect.Report
 	err error // of the last poll
 }
 
@@ -112,12 +111,12 @@ type redirectReport struct {
 func newRedirecting(s *Rules, moves redirect.Moves, env *Environment, order *programmed) *redirecting {
 	r := &redirecting{settings: s, env: env, requests: make(chan *Request)}
 	r.moves.Store(uint32(moves))
-	var sw redirector.Switch = &oneByOne{ask: r.ask}
+	var sw redirect.Switch = &oneByOne{ask: r.ask}
 	if env.Rules != nil {
 		env.Rules.SetReserve(s.Reserve)
-		sw = env.Rules
+		sw = direct{env.Rules}
 	}
-	r.Redirector = redirector.New(s.Config, carried{order}, sw, env.Log)
+	r.Redirector = redirect.New(s.Config, carried{order}, sw, env.Log)
 	if env.Holds != nil {
 		r.Holds = pairs{env.Holds}
 	}
@@ -185,10 +184,10 @@ func (r *redirecting) poll() {
 	r.err = err
 }
 
-// pairs are holds as the redirector asks for them.
+// pairs are holds as package redirect asks for them.
 type pairs struct{ Holds }
 
-// Held implements [redirector.Holds].
+// Held implements [redirect.Holds].
 func (p pairs) Held() func(redirect.Flow) bool {
 	held := p.Holds.Held()
 	if held == nil {

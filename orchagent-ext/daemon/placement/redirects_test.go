@@ -21,7 +21,6 @@ import (
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/spread/redirect"
-	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
 )
 
@@ -37,6 +36,14 @@ type slow struct {
 }
 
 func (s *slow) SetReserve(int) {}
+
+func (s *slow) Lacking([]engine.NextHop) (neighbors, ports map[engine.NextHop]bool, err error) {
+	return nil, nil, nil
+}
+
+func (s *slow) Room() (int, bool) { return 0, false }
+
+func (s *slow) Warnings() []string { return nil }
 
 func (s *slow) Adopt() ([]engine.Redirection, error) {
 	return []engine.Redirection{rule(1, "up1"), rule(2, "up1")}, nil
@@ -67,7 +74,7 @@ func TestRulesChangeOneByOneRemovalsFirst(t *testing.T) {
 	}
 	three := rule(3, "up3")
 	sw.refuses = three.Key()
-	refused, err := s.Redirect([]engine.Redirection{rule(1, "up2"), three, rule(4, "up4")})
+	refused, err := s.change([]engine.Redirection{rule(1, "up2"), three, rule(4, "up4")})
 	if err != nil || len(refused) != 1 || refused[three.Key()] == nil {
 		t.Errorf("refused %v, %v", refused, err)
 	}
@@ -135,7 +142,7 @@ func TestNextHopsAreThoseOfTheVRFOfTheFlow(t *testing.T) {
 			env: &Environment{Rules: tt.rules, PortName: func(n uint64) string { return names[n] }, Log: slog.New(slog.DiscardHandler), Now: time.Now},
 		}
 		net := asked{}
-		r.Redirector = redirector.New(redirect.Config{}, net, noRules{}, r.env.Log)
+		r.Redirector = redirect.New(redirect.Config{}, net, direct{noRules{&slow{}}}, r.env.Log)
 		for from := range uint64(3) {
 			fed <- packetio.Sample{Src: at(9), Dst: at(byte(from) + 1), From: from + 1}
 		}
@@ -148,7 +155,7 @@ func TestNextHopsAreThoseOfTheVRFOfTheFlow(t *testing.T) {
 }
 
 // noRules is a switch without rules of an earlier process.
-type noRules struct{}
+type noRules struct{ *slow }
 
 func (noRules) Adopt() ([]engine.Redirection, error) { return nil, nil }
 
@@ -193,7 +200,7 @@ func TestRulesOfADeadLinkGoWhileTheLoopIsBusy(t *testing.T) {
 		},
 	}
 	r.moves.Store(uint32(redirect.MovesAny))
-	r.Redirector = redirector.New(redirect.Config{Moves: redirect.MovesAny}, net, sw, r.env.Log)
+	r.Redirector = redirect.New(redirect.Config{Moves: redirect.MovesAny}, net, direct{sw}, r.env.Log)
 	r.Holds = pairs{r.env.Holds}
 	fed := make(chan packetio.Sample, 4)
 	r.feed.Store(&feed{fed})
@@ -244,7 +251,7 @@ func TestSlowSwitchIsWarnedOf(t *testing.T) {
 func TestRedirectsReadNextHopsAgainWhereTheSwitchHasOthers(t *testing.T) {
 	r := &redirecting{settings: &Rules{}, ctx: t.Context(), env: &Environment{Log: slog.New(slog.DiscardHandler), Now: time.Now}}
 	net := asked{}
-	r.Redirector = redirector.New(redirect.Config{}, net, &slow{}, r.env.Log)
+	r.Redirector = redirect.New(redirect.Config{}, net, direct{&slow{}}, r.env.Log)
 	r.poll() // adopts rules, and reads the next hops of their destinations
 	clear(net)
 	r.poll()

@@ -5,7 +5,6 @@ package placement
 import (
 	"context"
 
-	"sluice/orchagent-ext/spread/redirector"
 	"sluice/orchagent-ext/switch/engine"
 )
 
@@ -24,7 +23,7 @@ type answer struct {
 }
 
 // Serve carries the request out, and answers it. The loop calls it once.
-func (q *Request) Serve(sw redirector.Switch) {
+func (q *Request) Serve(sw redirections) {
 	var a answer
 	if q.adopt {
 		a.rules, a.err = sw.Adopt()

@@ -10,7 +10,6 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/hold/enforce"
-	"sluice/orchagent-ext/hold/kernel"
 	"sluice/orchagent-ext/wire/notify"
 	sai "sluice/sai-shim"
 )
@@ -19,37 +18,7 @@ import (
 // a PortChannel, until it ends, is cancelled or refreshed; of several the strictest.
 //
 //conformance:draft-yang/components draft-yang/enforce
-func TestHoldOfANeighbor(t *testing.T) {
-	f := newFake(t, config())
-	start := f.now
-	held := func(port sai.ObjectID, stream uint16) (until int64) { return f.holds[onStream(port, stream)].until }
-	f.receive(down1, pause(9, 40_000))
-	if held(down1, 9) != start+40*ms || held(down2, 9) != start+40*ms || len(f.holds) != 2 {
-		t.Fatalf("holds %v", f.holds)
-	}
-	if q := time.Duration(f.core.holder.Enforced.UpperQuantile(0.5)); f.core.holder.Enforced.Count != 2 || q < 20*time.Microsecond || q > 25*time.Microsecond {
-		t.Errorf("enforce %v of %d", q, f.core.holder.Enforced.Count)
-	}
-	f.until(start + 30*ms)
-	f.receive(down1, pause(9, 40_000))
-	if held(down1, 9) != start+70*ms {
-		t.Errorf("refreshed until %d ms", (held(down1, 9)-start)/ms)
-	}
-	f.receive(down1, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
-	if len(f.holds) != 0 {
-		t.Errorf("cancelled: %v", f.holds)
-	}
-	f.receive(up, pause(9, 10_000))
-	f.receive(up, notify.PFCM{StreamID: 9, QueueID: 4, Action: notify.Pause, Time: 20_000})
-	f.until(f.now + 15*ms)
-	if held(up, 9) == 0 || len(f.holds) != 1 {
-		t.Errorf("the longer of two: %v", f.holds)
-	}
-	f.until(f.now + 10*ms)
-	if len(f.holds) != 0 || f.core.holder.Len() != 0 {
-		t.Errorf("expired: %v, kept %d", f.holds, f.core.holder.Len())
-	}
-}
+func TestHoldOfANeighbor(t *testing.T) { play(t, "hold of a neighbor") }
 
 // Each message that is not to be obeyed is counted under its reason, and holds nothing.
 //
@@ -104,25 +73,7 @@ func TestMessagesThatAreNotObeyed(t *testing.T) {
 // what ends a hold is obeyed however late it is. Messages of these tests have waited for 20 µs
 // (PFCM) and 30 µs (PPFC).
 func TestPauseThatWaitedLongerThanItLastsIsDropped(t *testing.T) {
-	f := newFake(t, config())
-	f.receive(up, pause(9, 20))
-	f.receive(up, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Reduce(50), Time: 20})
-	if n := f.core.kernel.Counters; n.Late != 2 || n.Held != 0 || len(f.holds) != 0 {
-		t.Errorf("late: %d counted, %d held, holds %v", n.Late, n.Held, f.holds)
-	}
-	f.receive(up, pause(9, 21))
-	if n := f.core.kernel.Counters; n.Late != 2 || n.Held != 1 {
-		t.Errorf("in time: %d counted as late, %d held", n.Late, n.Held)
-	}
-	f.receive(up, pause(9, 40_000))
-	f.receive(up, pause(9, 2)) // its sender ends it by the shortest pause
-	if n := f.core.kernel.Counters; n.Late != 2 || f.holds[onStream(up, 9)].until != f.now+2000 {
-		t.Errorf("shortened: %d counted as late, holds %v", n.Late, f.holds)
-	}
-	f.receive(up, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
-	if n := f.core.kernel.Counters; n.Late != 2 || len(f.holds) != 0 {
-		t.Errorf("cancelled: %d counted as late, holds %v", n.Late, f.holds)
-	}
+	play(t, "pause that waited longer than it lasts")
 	g := newFake(t, ingress(ClientNone))
 	stop := stopOf(sender, sink, qps)
 	for _, us := range []uint16{30, 31} {
@@ -200,94 +151,14 @@ func TestStormIsPoliced(t *testing.T) {
 // the usual speed.
 //
 //conformance:draft-yang/enforce
-func TestReductionActsAtOnce(t *testing.T) {
-	f := newFake(t, config())
-	start := f.now
-	m := notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Reduce(40), Time: 40_000}
-	f.receive(up, m)
-	if h := f.holds[onStream(up, 9)]; h.rate != 60e9 {
-		t.Fatalf("first rate %d", h.rate)
-	}
-	short := m
-	short.StreamID, short.Time = 10, 500
-	f.receive(up, short)
-	if h := f.holds[onStream(up, 10)]; h.rate != 30e9 || h.until != start+ms/2 {
-		t.Errorf("of two flows the second has rate %d until %d µs", h.rate, (h.until-start)/1000)
-	}
-	f.until(start + ms)
-	if n := f.core.kernel.Counters.Unmeasured; n != 1 {
-		t.Errorf("%d ended before their rate was known, want 1", n)
-	}
-	c := config()
-	c.Ports[0].Speed = 0
-	unknown := newFake(t, c)
-	unknown.receive(up, m)
-	if h := unknown.holds[onStream(up, 9)]; h.rate != kernel.UsualSpeed*1e6*60/100 {
-		t.Errorf("rate %d by a port of unknown speed", h.rate)
-	}
-	f.match[onStream(up, 9)] = sai.HoldState{Octets: 125_000, Packets: 100} // in 10 ms: 100 Mbit/s
-	f.until(start + 15*ms)
-	if h := f.holds[onStream(up, 9)]; h.rate != 60_000_000 || h.until != start+40*ms {
-		t.Errorf("then rate %d until %d ms", h.rate, (h.until-start)/ms)
-	}
-	f.match[onStream(up, 9)] = sai.HoldState{Octets: 150_000, Packets: 120}
-	f.receive(up, m)
-	if h := f.holds[onStream(up, 9)]; h.rate != 60_000_000 {
-		t.Errorf("a refresh compounds: rate %d", h.rate)
-	}
-}
+func TestReductionActsAtOnce(t *testing.T) { play(t, "reduction acts at once") }
 
 // A message is obeyed when packets match what it asks to hold, by whichever member of a PortChannel.
-func TestObeyedCountsWhatMatched(t *testing.T) {
-	f := newFake(t, config())
-	n := &f.core.kernel.Counters
-	f.receive(down1, pause(9, 40_000))
-	f.receive(down1, pause(9, 40_000))
-	if f.until(f.now + 15*ms); n.Obeyed != 0 {
-		t.Errorf("%d obeyed before a packet matched", n.Obeyed)
-	}
-	f.match[onStream(down2, 9)] = sai.HoldState{Packets: 1, Octets: 100}
-	if f.until(f.now + 15*ms); n.Obeyed != 2 {
-		t.Errorf("%d obeyed once packets matched, want 2", n.Obeyed)
-	}
-	f.receive(down1, pause(9, 40_000))
-	f.receive(down1, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
-	f.receive(down1, pause(10, 1000))
-	if f.until(f.now + 5*ms); n.Obeyed != 4 || n.UnknownStream != 2 {
-		t.Errorf("%d obeyed, want 4; %d unknown, want one of each member", n.Obeyed, n.UnknownStream)
-	}
-}
+func TestObeyedCountsWhatMatched(t *testing.T) { play(t, "obeyed counts what matched") }
 
 // A Stream ID that no flow has is counted; where the operator says so, every flow of the
 // message's addresses is held in its place.
-func TestUnknownStream(t *testing.T) {
-	f := newFake(t, config())
-	f.receive(up, pause(9, 40_000))
-	f.until(f.now + 50*ms)
-	if f.core.kernel.Counters.UnknownStream != 1 {
-		t.Errorf("counted %d", f.core.kernel.Counters.UnknownStream)
-	}
-	f.receive(up, pause(9, 40_000))
-	f.match[onStream(up, 9)] = sai.HoldState{Packets: 1, Octets: 100}
-	f.until(f.now + 50*ms)
-	if f.core.kernel.Counters.UnknownStream != 1 {
-		t.Errorf("a known one is counted, too: %d", f.core.kernel.Counters.UnknownStream)
-	}
-	c := config()
-	c.HoldPair = true
-	f = newFake(t, c)
-	start := f.now
-	pair := targetOf(up, sai.HoldMatch{Kind: sai.HoldPair, Src: sender, Dst: sink})
-	f.receive(up, pause(9, 40_000))
-	f.until(start + 15*ms)
-	if h := f.holds[pair]; h.until != start+40*ms {
-		t.Errorf("the pair is held until %d", h.until)
-	}
-	f.receive(up, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
-	if len(f.holds) != 0 {
-		t.Errorf("cancelled: %v", f.holds)
-	}
-}
+func TestUnknownStream(t *testing.T) { play(t, "unknown stream") }
 
 // Who refreshes for ever without a resume is released after the limit, ignored as long,
 // and counted.

@@ -2,7 +2,7 @@
 
 package fluid
 
-import "container/heap"
+import "sluice/orchagent-ext/sim/heap"
 
 // Flows are flows with their links, in one slice for all.
 type Flows struct {
@@ -53,14 +53,15 @@ func MaxMin(capacity []float64, f *Flows, demand []float64) []float64 {
 		}
 	}
 	fixed := make([]bool, f.Len())
-	var steps shares
+	// The rates at which links are full, and, after the links, flows have their demands.
+	steps := heap.New[float64](len(capacity) + len(demand))
 	for l := range capacity {
 		if count[l] > 0 {
-			steps = append(steps, share{left[l] / float64(count[l]), int32(l), false})
+			steps.Set(int32(l), left[l]/float64(count[l]), 0)
 		}
 	}
 	for i, d := range demand {
-		steps = append(steps, share{d, int32(i), true})
+		steps.Set(int32(len(capacity)+i), d, 0)
 	}
 	fix := func(i int32, rate float64) {
 		fixed[i], rates[i] = true, rate
@@ -69,58 +70,32 @@ func MaxMin(capacity []float64, f *Flows, demand []float64) []float64 {
 			count[l]--
 		}
 	}
-	heap.Init(&steps)
-	for steps.Len() > 0 {
-		s := steps[0]
-		if s.flow {
-			heap.Pop(&steps)
-			if !fixed[s.of] {
-				fix(s.of, s.rate)
+	for {
+		of, rate, ok := steps.First()
+		if !ok {
+			return rates
+		}
+		if i := of - int32(len(capacity)); i >= 0 {
+			steps.Remove(of)
+			if !fixed[i] {
+				fix(i, rate)
 			}
 			continue
 		}
-		if count[s.of] == 0 {
-			heap.Pop(&steps)
+		if count[of] == 0 {
+			steps.Remove(of)
 			continue
 		}
 		// Shares only grow: flows that another link limits leave more to the others.
-		if now := max(left[s.of], 0) / float64(count[s.of]); now > s.rate {
-			steps[0].rate = now
-			heap.Fix(&steps, 0)
+		if now := max(left[of], 0) / float64(count[of]); now > rate {
+			steps.Set(of, now, 0)
 			continue
 		}
-		heap.Pop(&steps)
-		for _, i := range flows[on[s.of]:on[s.of+1]] {
+		steps.Remove(of)
+		for _, i := range flows[on[of]:on[of+1]] {
 			if !fixed[i] {
-				fix(i, s.rate)
+				fix(i, rate)
 			}
 		}
 	}
-	return rates
-}
-
-// share is the rate at which a link is full, or a flow has its demand.
-type share struct {
-	rate float64
-	of   int32
-	flow bool
-}
-
-// shares is a heap of them, by rate. Equal ones are ordered, so that results are the same in
-// every run.
-type shares []share
-
-func (s shares) Len() int      { return len(s) }
-func (s shares) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
-func (s shares) Less(i, j int) bool {
-	if s[i].rate != s[j].rate {
-		return s[i].rate < s[j].rate
-	}
-	return s[i].of < s[j].of
-}
-func (s *shares) Push(x any) { *s = append(*s, x.(share)) }
-func (s *shares) Pop() any {
-	last := (*s)[len(*s)-1]
-	*s = (*s)[:len(*s)-1]
-	return last
 }

@@ -92,7 +92,7 @@ func (n *Net) pullHost(host int32) {
 		empty := l.wireHead < 0
 		n.pull(host, n.now)
 		if empty && l.wireHead >= 0 {
-			n.queue.Set(host, n.pool.packets[l.wireHead].at)
+			n.queue.Set(host, n.pool.packets[l.wireHead].at, 0)
 		}
 	}
 }

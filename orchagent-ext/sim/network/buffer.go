@@ -45,7 +45,7 @@ func (n *Net) forward(p, in int32) {
 		empty := l.wireHead < 0
 		l.begin(&n.pool, p, n.now)
 		if empty {
-			n.queue.Set(id, n.pool.packets[l.wireHead].at)
+			n.queue.Set(id, n.pool.packets[l.wireHead].at, 0)
 		}
 		return
 	}

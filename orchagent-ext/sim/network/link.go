@@ -93,7 +93,7 @@ func (n *Net) arrive(id int32) {
 		n.advance(id)
 	}
 	if l.wireHead >= 0 {
-		n.queue.Set(id, n.pool.packets[l.wireHead].at)
+		n.queue.Set(id, n.pool.packets[l.wireHead].at, 0)
 	} else {
 		n.queue.Remove(id)
 	}
@@ -130,7 +130,7 @@ func (n *Net) serve(id int32) {
 	empty := l.wireHead < 0
 	n.advance(id)
 	if empty && l.wireHead >= 0 {
-		n.queue.Set(id, n.pool.packets[l.wireHead].at)
+		n.queue.Set(id, n.pool.packets[l.wireHead].at, 0)
 	}
 }
 
@@ -157,6 +157,6 @@ func (n *Net) pause(id int32, stop bool) {
 		}
 	}
 	if empty && l.wireHead >= 0 {
-		n.queue.Set(id, n.pool.packets[l.wireHead].at)
+		n.queue.Set(id, n.pool.packets[l.wireHead].at, 0)
 	}
 }

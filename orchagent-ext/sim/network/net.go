@@ -3,7 +3,7 @@
 package network
 
 import (
-	"sluice/orchagent-ext/sim/event"
+	"sluice/orchagent-ext/sim/heap"
 	"sluice/orchagent-ext/sim/topology"
 )
 
@@ -105,7 +105,7 @@ type Net struct {
 	cfg    Config
 	topo   *topology.Fabric
 	now    int64
-	queue  *event.Queue // of links
+	queue  *heap.Numbered[int64] // of links, by the time of their events in ps
 	timers timers
 	random random
 
@@ -131,7 +131,7 @@ func New(topo *topology.Fabric, cfg Config) *Net {
 	cfg = cfg.withDefaults()
 	n := &Net{
 		cfg: cfg, topo: topo, pool: pool{free: -1}, random: random(cfg.Seed*0x9e3779b97f4a7c15 + 0x1234567),
-		links: make([]link, len(topo.Links)), queue: event.New(len(topo.Links)),
+		links: make([]link, len(topo.Links)), queue: heap.New[int64](len(topo.Links)), timers: newTimers(),
 		switches: make([]buffer, topo.Switches), hosts: make([]host, topo.Hosts),
 		codec: newCodec(topo),
 	}
@@ -169,9 +169,9 @@ func (n *Net) Now() int64 { return n.now }
 // Run runs until a time, or until nothing is left to happen; it reports whether more would.
 func (n *Net) Run(until int64) bool {
 	for {
-		id, at, ok := n.queue.Next()
-		if len(n.timers.heap) > 0 && (!ok || n.timers.heap[0].at <= at) {
-			if n.timers.heap[0].at > until {
+		id, at, ok := n.queue.First()
+		if _, due, set := n.timers.due.First(); set && (!ok || due <= at) {
+			if due > until {
 				break
 			}
 			t := n.timers.pop()

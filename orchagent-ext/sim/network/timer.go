@@ -2,6 +2,8 @@
 
 package network
 
+import "sluice/orchagent-ext/sim/heap"
+
 // Kinds of timers.
 const (
 	timerCaller  uint8 = iota // of the caller
@@ -23,66 +25,40 @@ const (
 // timer is one event of something other than a link.
 type timer struct {
 	at   int64
-	seq  uint32 // timers of one time fire in the order in which they were set
 	kind uint8
 	arg  int32
 	more int32
 }
 
-// timers is a heap of timers.
+// timers are those that are set. Those of one time fire in the order in which they were set.
 type timers struct {
-	heap []timer
-	seq  uint32
+	due  *heap.Numbered[int64] // of slots, by time in ps
+	turn uint32                // of the last one
+	all  []timer               // by slot
+	free []int32               // slots
 }
 
-// before is the order of timers.
-func (t *timer) before(u *timer) bool {
-	return t.at < u.at || t.at == u.at && int32(t.seq-u.seq) < 0
-}
+// newTimers returns timers of which none is set.
+func newTimers() timers { return timers{due: heap.New[int64](0)} }
 
 // push adds a timer.
 func (t *timers) push(e timer) {
-	t.seq++
-	e.seq = t.seq
-	t.heap = append(t.heap, e)
-	i := len(t.heap) - 1
-	for i > 0 {
-		parent := (i - 1) / 4
-		if !e.before(&t.heap[parent]) {
-			break
-		}
-		t.heap[i] = t.heap[parent]
-		i = parent
+	var slot int32
+	if last := len(t.free) - 1; last >= 0 {
+		slot, t.free = t.free[last], t.free[:last]
+		t.all[slot] = e
+	} else {
+		slot = t.due.Number()
+		t.all = append(t.all, e)
 	}
-	t.heap[i] = e
+	t.turn++
+	t.due.Set(slot, e.at, t.turn)
 }
 
 // pop takes the first timer out. There is one.
 func (t *timers) pop() timer {
-	first, last := t.heap[0], t.heap[len(t.heap)-1]
-	h := t.heap[:len(t.heap)-1]
-	t.heap = h
-	if len(h) == 0 {
-		return first
-	}
-	i := 0
-	for {
-		c := 4*i + 1
-		if c >= len(h) {
-			break
-		}
-		least := c
-		for d := c + 1; d < min(c+4, len(h)); d++ {
-			if h[d].before(&h[least]) {
-				least = d
-			}
-		}
-		if !h[least].before(&last) {
-			break
-		}
-		h[i] = h[least]
-		i = least
-	}
-	h[i] = last
-	return first
+	slot, _, _ := t.due.First()
+	t.due.Remove(slot)
+	t.free = append(t.free, slot)
+	return t.all[slot]
 }

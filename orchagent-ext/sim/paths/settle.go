@@ -133,7 +133,7 @@ func (c *Chooser) redirect(all []Connection, r *rand.Rand) error {
 	index := map[string]int{}
 	c.rules = make([]*redirect.Table, c.topo.Leaves)
 	for leaf := range c.rules {
-		t := redirect.New(redirect.Config{Moves: redirect.MovesAny, Rules: c.cfg.Rules, PerLink: max(8, c.cfg.Rules/len(c.topo.Ups[leaf]))})
+		t := redirect.NewTable(redirect.Config{Moves: redirect.MovesAny, Rules: c.cfg.Rules, PerLink: max(8, c.cfg.Rules/len(c.topo.Ups[leaf]))})
 		members := make([]redirect.Member, len(c.topo.Ups[leaf]))
 		for i := range members {
 			members[i] = redirect.Member{Name: uplink(i), Weight: 1}

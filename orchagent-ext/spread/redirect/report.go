@@ -2,9 +2,9 @@
 
 package redirect
 
-// Report is the state of the table, for the operator. Loads are in octets of samples,
+// TableReport is the state of a table, for the operator. Loads are in octets of samples,
 // which are shares rather than rates.
-type Report struct {
+type TableReport struct {
 	Flows   int // that are observed
 	Unknown int // of these, whose member was not seen yet
 	Rules   int
@@ -28,9 +28,9 @@ type MemberReport struct {
 }
 
 // Report returns the state at a time.
-func (t *Table) Report(now int64) Report {
+func (t *Table) Report(now int64) TableReport {
 	t.decay(now)
-	r := Report{Flows: len(t.flows), Members: make([]MemberReport, len(t.members))}
+	r := TableReport{Flows: len(t.flows), Members: make([]MemberReport, len(t.members))}
 	hash := make([]float64, len(t.members))
 	loads, sum := t.loads()
 	largest := 0.0

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	uplinks  = 8
-	ruleTime = 15 * time.Millisecond
-	step     = 5 * time.Millisecond
-	tick     = 100 * time.Millisecond
+	simulatedUplinks = 8
+	ruleTime         = 15 * time.Millisecond
+	step             = 5 * time.Millisecond
+	tick             = 100 * time.Millisecond
 )
 
 // simulated is a switch with rules that take their time, and flows with rates.
@@ -52,7 +52,7 @@ func names(n int) (all []redirect.Member) {
 }
 
 func simulate(seed uint64, rates []float64, samples float64, c redirect.Config) *simulated {
-	s := &simulated{table: redirect.New(c), random: rand.New(rand.NewPCG(seed, 7)), applied: map[redirect.Flow]string{}, samples: samples}
+	s := &simulated{table: redirect.NewTable(c), random: rand.New(rand.NewPCG(seed, 7)), applied: map[redirect.Flow]string{}, samples: samples}
 	sum := 0.0
 	for _, r := range rates {
 		sum += r
@@ -61,10 +61,10 @@ func simulate(seed uint64, rates []float64, samples float64, c redirect.Config) 
 	for _, r := range rates {
 		running += r / sum
 		s.rates, s.until = append(s.rates, r/sum), append(s.until, running)
-		s.hash = append(s.hash, s.random.IntN(uplinks))
+		s.hash = append(s.hash, s.random.IntN(simulatedUplinks))
 	}
 	s.at = append(s.at, s.hash...)
-	s.table.SetMembers(names(uplinks))
+	s.table.SetMembers(names(simulatedUplinks))
 	return s
 }
 
@@ -131,7 +131,7 @@ func (s *simulated) pick() int {
 }
 
 func evenness(rates []float64, at []int) float64 {
-	loads := make([]float64, uplinks)
+	loads := make([]float64, simulatedUplinks)
 	for i, r := range rates {
 		loads[at[i]] += r
 	}
@@ -139,7 +139,7 @@ func evenness(rates []float64, at []int) float64 {
 	for _, l := range loads {
 		worst = max(worst, l)
 	}
-	return worst * uplinks
+	return worst * simulatedUplinks
 }
 
 func equal(n int) []float64 {
@@ -182,7 +182,7 @@ func TestTableEvensOutSimulatedLoads(t *testing.T) {
 			var hash, early, placed, rules, floor, moves float64
 			for seed := range uint64(seeds) {
 				s := simulate(seed, c.rates, c.samples, redirect.Config{Moves: redirect.MovesAny})
-				f := max(1, s.rates[0]*uplinks)
+				f := max(1, s.rates[0]*simulatedUplinks)
 				hash += evenness(s.rates, s.hash) / f / seeds
 				s.run(c.after / 2)
 				early += evenness(s.rates, s.at) / f / seeds

@@ -4,6 +4,7 @@ package redirect
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"net/netip"
 	"slices"
@@ -16,6 +17,15 @@ type Flow struct {
 	Src, Dst netip.Addr
 	SrcPort  uint16
 	VRF      string // that it comes in by; "": the default one
+}
+
+// String returns the 5-tuple as SRC/DST/PORT, and a VRF that is not the default one after it.
+func (f Flow) String() string {
+	s := fmt.Sprintf("%s/%s/%d", f.Src, f.Dst, f.SrcPort)
+	if f.VRF != "" {
+		s += "/" + f.VRF
+	}
+	return s
 }
 
 // compare orders flows, so that results are the same in every run.
@@ -180,8 +190,8 @@ type Counts struct {
 	Astray     uint64 // rules that had no effect
 }
 
-// New returns a table without members.
-func New(c Config) *Table {
+// NewTable returns a table without members.
+func NewTable(c Config) *Table {
 	c.fill()
 	return &Table{cfg: c, flows: map[Flow]*followed{}, room: math.MaxInt}
 }

@@ -42,7 +42,7 @@ var (
 
 func decided(t *testing.T, c redirect.Config) (*redirect.Table, int64) {
 	t.Helper()
-	table := redirect.New(c)
+	table := redirect.NewTable(c)
 	table.SetMembers(names(2))
 	now := feed(table, collided, alike, 0)
 	if !table.Decide(now, 8) {
@@ -67,7 +67,7 @@ func TestTableMovesHalfOfFlowsThatCollide(t *testing.T) {
 
 // Packets of a held flow wait at the port of its member: later ones would overtake them.
 func TestTableMovesNoHeldFlow(t *testing.T) {
-	table := redirect.New(redirect.Config{Moves: redirect.MovesAny})
+	table := redirect.NewTable(redirect.Config{Moves: redirect.MovesAny})
 	table.SetMembers(names(2))
 	held := flowOf(0)
 	table.SetHeld(func(f redirect.Flow) bool { return f != held })
@@ -125,7 +125,7 @@ func TestTableRemovesTheRuleOfAFlowThatGoesHome(t *testing.T) {
 }
 
 func TestTableWaitsUntilFlowsAreIdle(t *testing.T) {
-	table := redirect.New(redirect.Config{Moves: redirect.MovesIdle})
+	table := redirect.NewTable(redirect.Config{Moves: redirect.MovesIdle})
 	table.SetMembers(names(2))
 	now := feed(table, collided, alike, 0)
 	if table.Decide(now, 8) {
@@ -149,7 +149,7 @@ func TestTableKeepsToItsBounds(t *testing.T) {
 			t.Errorf("with one rule for %s: %v", name, table.Rules())
 		}
 	}
-	table := redirect.New(redirect.Config{Flows: 2})
+	table := redirect.NewTable(redirect.Config{Flows: 2})
 	table.SetMembers(names(2))
 	feed(table, collided, alike, 0)
 	if r := table.Report(int64(time.Second)); r.Flows != 2 || table.Counts().Unfollowed == 0 {
@@ -178,7 +178,7 @@ func TestTableForgetsFlowsThatEnd(t *testing.T) {
 }
 
 func TestTableWithoutMembersOrSamplesDecidesNothing(t *testing.T) {
-	table := redirect.New(redirect.Config{})
+	table := redirect.NewTable(redirect.Config{})
 	if table.Decide(1, 8) {
 		t.Error("a rule without a flow")
 	}
@@ -191,7 +191,7 @@ func TestTableWithoutMembersOrSamplesDecidesNothing(t *testing.T) {
 }
 
 func TestTableNeverMoves(t *testing.T) {
-	table := redirect.New(redirect.Config{Moves: redirect.MovesNever})
+	table := redirect.NewTable(redirect.Config{Moves: redirect.MovesNever})
 	table.SetMembers(names(2))
 	if table.Decide(feed(table, collided, alike, 0), 8) {
 		t.Error("moves never, and a flow moved")
@@ -215,12 +215,12 @@ func TestTableMakesHardlyMoreRulesThanEvenLoadsNeed(t *testing.T) {
 	for seed := range uint64(seeds) {
 		s := simulate(seed, equal(64), 5000, redirect.Config{Moves: redirect.MovesAny})
 		s.run(4 * time.Second)
-		fewest, by := 0, make([]int, uplinks)
+		fewest, by := 0, make([]int, simulatedUplinks)
 		for _, m := range s.hash {
 			by[m]++
 		}
 		for _, n := range by {
-			fewest += max(0, n-64/uplinks)
+			fewest += max(0, n-64/simulatedUplinks)
 		}
 		beyond := len(s.table.Rules()) - fewest
 		more, most = more+beyond, max(most, beyond)

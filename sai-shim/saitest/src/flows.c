@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,4 +261,25 @@ static sai_status_t get_flow_stats(sai_object_id_t switch_id, sai_sluice_flow_st
 	return SAI_STATUS_SUCCESS;
 }
 
-const sai_sluice_api_t sluice_api = { set_hold, get_hold, get_flow, get_flows, get_flow_stats, NULL, NULL };
+/* Piece n of an audit finds 10 n parts. */
+static sai_status_t audit(sai_object_id_t switch_id, uint32_t *piece, uint32_t *count, sai_sluice_drift_t *drifts)
+{
+	const char *text = profile("AUDIT");
+	uint32_t pieces = text ? strtoul(text, NULL, 0) : 0, room = *count;
+
+	(void)switch_id;
+	if (!pieces)
+		return SAI_STATUS_NOT_IMPLEMENTED;
+	*count = 10 * *piece;
+	if (room < *count)
+		return SAI_STATUS_BUFFER_OVERFLOW;
+	for (uint32_t i = 0; i < *count; i++) {
+		drifts[i] = (sai_sluice_drift_t){ .mendable = i % 2 };
+		snprintf(drifts[i].part, sizeof(drifts[i].part), "part %u", *piece);
+		snprintf(drifts[i].place, sizeof(drifts[i].place), "place %u", i);
+	}
+	*piece = (*piece + 1) % pieces;
+	return SAI_STATUS_SUCCESS;
+}
+
+const sai_sluice_api_t sluice_api = { set_hold, get_hold, get_flow, get_flows, get_flow_stats, audit, NULL };

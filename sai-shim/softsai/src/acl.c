@@ -319,11 +319,11 @@ uint32_t acl_action_types(int32_t *list, uint32_t room)
 
 /* Audit */
 
-#define AUDITED 4096 /* entries that are compared with the map in one audit: 4 ms */
+#define AUDITED 4096 /* entries that are compared with the map in one audit */
+#define PIECE 256    /* of these in one call: 1 ms */
 
-struct audit {
-	struct drift_list *drifts;   /* NULL: mend */
-	uint32_t number, first, end; /* of entries, in order of creation */
+struct comparison {
+	struct drift_list *drifts; /* NULL: mend */
 	uint32_t bad;
 	sai_status_t status;
 };
@@ -331,7 +331,7 @@ struct audit {
 static void audit_table(struct object *o, void *arg)
 {
 	struct acl_table *t = o->state;
-	struct audit *a = arg;
+	struct comparison *a = arg;
 	char place[32];
 
 	if (acl_view_good(t))
@@ -346,34 +346,58 @@ static void audit_table(struct object *o, void *arg)
 static void audit_entry(struct object *o, void *arg)
 {
 	const struct entry_state *s = o->state;
-	struct audit *a = arg;
+	struct comparison *a = arg;
 	struct acl_rule rule;
-	uint32_t number = a->number++;
 
-	if (number < a->first || number >= a->end || !s->inserted || acl_compile(o, &rule) ||
-	    acl_rule_good(table_of(o), &rule, s->shape))
+	if (!s->inserted || acl_compile(o, &rule) || acl_rule_good(table_of(o), &rule, s->shape))
 		return;
 	a->bad++;
 	if (!a->drifts && !a->status)
 		a->status = acl_rule_renew(table_of(o), &rule, s->shape);
 }
 
-void acl_audit(struct drift_list *l)
+/* The audit of entries that goes on. */
+static struct {
+	sai_object_id_t after; /* the last entry that was compared; SAI_NULL_OBJECT_ID: none, or all were */
+	uint32_t compared, bad;
+	bool done;
+} entries_audit;
+
+void acl_audit_begin(void)
 {
-	static uint32_t first;
-	struct audit a = { .drifts = l, .first = first, .end = first + AUDITED };
+	entries_audit.compared = entries_audit.bad = 0;
+	entries_audit.done = false;
+}
+
+void acl_audit_tables(struct drift_list *l)
+{
+	struct comparison a = { .drifts = l };
 
 	object_each(SAI_OBJECT_TYPE_ACL_TABLE, audit_table, &a);
-	object_each(SAI_OBJECT_TYPE_ACL_ENTRY, audit_entry, &a);
-	first = a.end < a.number ? a.end : 0;
-	if (a.bad)
+}
+
+bool acl_audit_entries(struct drift_list *l)
+{
+	struct comparison a = { .drifts = l };
+
+	for (uint32_t i = 0; i < PIECE && !entries_audit.done; i++) {
+		struct object *o = object_after(SAI_OBJECT_TYPE_ACL_ENTRY, entries_audit.after);
+
+		entries_audit.after = o ? o->id : SAI_NULL_OBJECT_ID;
+		if (o)
+			audit_entry(o, &a);
+		entries_audit.done = !o || ++entries_audit.compared == AUDITED;
+	}
+	entries_audit.bad += a.bad;
+	if (entries_audit.done && entries_audit.bad)
 		drift_add(l, "ACL entries", "soft_entries", true, "%u elements of the BPF map are gone or others",
-			  a.bad);
+			  entries_audit.bad);
+	return entries_audit.done;
 }
 
 sai_status_t acl_mend(void)
 {
-	struct audit a = { .end = UINT32_MAX };
+	struct comparison a = {};
 
 	object_each(SAI_OBJECT_TYPE_ACL_TABLE, audit_table, &a);
 	object_each(SAI_OBJECT_TYPE_ACL_ENTRY, audit_entry, &a);

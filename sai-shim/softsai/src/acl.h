@@ -13,9 +13,13 @@ uint32_t acl_action_types(int32_t *list, uint32_t room);
 
 /*
  * Finds elements of the BPF maps that another program has removed or changed: of tables, and of
- * up to 4096 entries in turn. acl_mend writes them again; the next commit points ports to them.
+ * entries, some hundreds in each call after acl_audit_begin; true: this was the last call of an
+ * audit, which has up to 4096 entries, and the next one goes on from there. acl_mend writes
+ * elements again; the next commit points ports to them.
  */
-void acl_audit(struct drift_list *l);
+void acl_audit_begin(void);
+void acl_audit_tables(struct drift_list *l);
+bool acl_audit_entries(struct drift_list *l);
 sai_status_t acl_mend(void);
 
 #endif

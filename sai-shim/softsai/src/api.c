@@ -35,18 +35,23 @@ static const struct type *const types[] = {
 	&acl_table_type, &acl_counter_type,    &acl_entry_type,
 };
 
-static sai_status_t audit_locked(sai_object_id_t switch_id, uint32_t *n, sai_sluice_drift_t *drifts)
+static sai_status_t audit_locked(sai_object_id_t switch_id, uint32_t *piece, uint32_t *n, sai_sluice_drift_t *drifts)
 {
 	struct drift_list l = { .out = drifts, .room = drifts && n ? *n : 0 };
+	uint32_t next = piece ? *piece : 0;
 	sai_status_t status;
 
-	if (!n)
+	if (!n || !piece)
 		return SAI_STATUS_INVALID_PARAMETER;
 	pthread_mutex_lock(&api_lock);
-	status = object_switch() && object_switch()->id == switch_id ? audit(&l) : SAI_STATUS_INVALID_OBJECT_ID;
+	status = object_switch() && object_switch()->id == switch_id ? audit(&next, &l) : SAI_STATUS_INVALID_OBJECT_ID;
 	pthread_mutex_unlock(&api_lock);
 	*n = l.count;
-	return !status && l.count > l.room ? SAI_STATUS_BUFFER_OVERFLOW : status;
+	if (!status && l.count > l.room)
+		return SAI_STATUS_BUFFER_OVERFLOW;
+	if (!status)
+		*piece = next;
+	return status;
 }
 
 static sai_status_t mend_locked(sai_object_id_t switch_id, const sai_sluice_drift_t *drift)

@@ -17,6 +17,7 @@
 #include "hold_queue.h"
 #include "log.h"
 #include "multipath.h"
+#include "object.h"
 #include "plane.h"
 #include "port.h"
 #include "queue.h"
@@ -101,24 +102,32 @@ static void check_queues(struct drift_list *l, const struct tc_qdiscs *q, const 
 		drift_add(l, "root qdisc", name, true, "of its %d queues some are gone", SOFTSAI_QUEUES);
 }
 
-static int check_port(struct drift_list *l, const struct tc_qdiscs *q)
+/* The programs of a port, where its clsact qdisc was there. */
+static int check_programs(struct drift_list *l, const struct tc_qdiscs *q)
 {
-	bool queues = queue_count(q->ifindex) > 0;
 	char name[IF_NAMESIZE];
-	int err = 0;
+	int err;
+
+	/* A netdev that is gone, or no port any more: ports are reloaded. */
+	if (!q->clsact || !object_find(object_id(SAI_OBJECT_TYPE_PORT, q->ifindex)) ||
+	    !if_indextoname(q->ifindex, name))
+		return 0;
+	err = check_side(l, &sides[0], q->ifindex, name);
+	if (!err && queue_count(q->ifindex))
+		err = check_side(l, &sides[1], q->ifindex, name);
+	return err;
+}
+
+static void check_qdiscs(struct drift_list *l, const struct tc_qdiscs *q)
+{
+	char name[IF_NAMESIZE];
 
 	if (!if_indextoname(q->ifindex, name))
-		return 0; /* the netdev is gone: ports are reloaded */
-	if (!q->clsact) {
+		return;
+	if (!q->clsact)
 		drift_add(l, "clsact", name, true, "the qdisc is gone, and Sluice's programs with it");
-	} else {
-		err = check_side(l, &sides[0], q->ifindex, name);
-		if (!err && queues)
-			err = check_side(l, &sides[1], q->ifindex, name);
-	}
-	if (queues)
+	if (queue_count(q->ifindex))
 		check_queues(l, q, name);
-	return err;
 }
 
 static int by_ifindex(const void *a, const void *b)
@@ -128,32 +137,89 @@ static int by_ifindex(const void *a, const void *b)
 	return (x->ifindex > y->ifindex) - (x->ifindex < y->ifindex);
 }
 
-sai_status_t audit(struct drift_list *l)
+/* The ports as the first piece of an audit found them. */
+static struct {
+	struct tc_qdiscs *ports;
+	size_t n;
+} found;
+
+static void forget_ports(void)
+{
+	free(found.ports);
+	found.ports = NULL;
+	found.n = 0;
+}
+
+/* The first piece: the qdiscs of all ports, which the kernel lists together. */
+static int audit_qdiscs(struct drift_list *l)
 {
 	size_t n;
 	uint32_t *indexes = port_indexes(&n);
-	struct tc_qdiscs *qdiscs = calloc(n + 1, sizeof(*qdiscs));
-	int err = indexes && qdiscs ? 0 : -ENOMEM;
+	int err;
 
+	forget_ports();
+	found.ports = calloc(n + 1, sizeof(*found.ports));
+	err = indexes && found.ports ? 0 : -ENOMEM;
 	for (size_t i = 0; i < n && !err; i++)
-		qdiscs[i].ifindex = indexes[i];
-	if (!err) {
-		qsort(qdiscs, n, sizeof(*qdiscs), by_ifindex);
-		err = tc_view_qdiscs(qdiscs, n);
-	}
-	for (size_t i = 0; i < n && !err; i++)
-		err = check_port(l, &qdiscs[i]);
+		found.ports[i].ifindex = indexes[i];
 	free(indexes);
-	free(qdiscs);
-	if (!err)
-		err = multipath_audit(l);
+	if (!err) {
+		qsort(found.ports, n, sizeof(*found.ports), by_ifindex);
+		err = tc_view_qdiscs(found.ports, n);
+	}
+	if (err) {
+		forget_ports();
+		return err;
+	}
+	found.n = n;
+	for (size_t i = 0; i < n; i++)
+		check_qdiscs(l, &found.ports[i]);
+	acl_audit_begin();
+	return 0;
+}
+
+/* All but ports and ACL entries. */
+static int audit_rest(struct drift_list *l)
+{
+	int err = multipath_audit(l);
+
+	if (err)
+		return err;
+	hold_queues_audit(l);
+	port_audit(l);
+	acl_audit_tables(l);
+	return 0;
+}
+
+#define PORTS_A_PIECE 4
+
+/* Pieces after the first: of ports, then audit_rest, then all others of ACL entries. */
+static int audit_piece(uint32_t piece, struct drift_list *l, bool *last)
+{
+	size_t ports = (found.n + PORTS_A_PIECE - 1) / PORTS_A_PIECE, from = (size_t)(piece - 1) * PORTS_A_PIECE;
+	int err = 0;
+
+	if (piece > ports + 1) {
+		*last = acl_audit_entries(l);
+		return 0;
+	}
+	if (piece == ports + 1)
+		return audit_rest(l);
+	for (size_t i = from; i < from + PORTS_A_PIECE && i < found.n && !err; i++)
+		err = check_programs(l, &found.ports[i]);
+	return err;
+}
+
+sai_status_t audit(uint32_t *piece, struct drift_list *l)
+{
+	bool last = false;
+	int err = *piece ? audit_piece(*piece, l, &last) : audit_qdiscs(l);
+
 	if (err) {
 		fail("cannot read the parts of the switch: %s", strerror(-err));
 		return SAI_STATUS_FAILURE;
 	}
-	hold_queues_audit(l);
-	port_audit(l);
-	acl_audit(l);
+	*piece = last ? 0 : *piece + 1;
 	return SAI_STATUS_SUCCESS;
 }
 

@@ -19,7 +19,7 @@ static struct {
 	uint32_t count;
 } lists[TYPES];	    /* of the objects, by type */
 static size_t made; /* by the caller */
-static sai_status_t (*commit)(void);
+static sai_status_t (*committer)(void);
 
 sai_object_id_t object_id(sai_object_type_t type, uint64_t number)
 {
@@ -68,6 +68,17 @@ void object_each(sai_object_type_t type, void (*call)(struct object *o, void *ar
 		following = o->following;
 		call(o, arg);
 	}
+}
+
+struct object *object_after(sai_object_type_t type, sai_object_id_t id)
+{
+	struct object *o = object_find_of(id, type);
+
+	if (o)
+		return o->following;
+	for (o = type < TYPES ? lists[type].first : NULL; o && o->id <= id; o = o->following)
+		;
+	return o;
 }
 
 uint32_t object_count(sai_object_type_t type)
@@ -259,13 +270,13 @@ static sai_status_t check(const struct type *type, uint32_t count, const sai_att
 
 void object_commit_by(sai_status_t (*function)(void))
 {
-	commit = function;
+	committer = function;
 }
 
 /* Publishes the changes of handlers. */
 static sai_status_t publish(void)
 {
-	return commit ? commit() : SAI_STATUS_SUCCESS;
+	return committer ? committer() : SAI_STATUS_SUCCESS;
 }
 
 /* Links an object with its attributes; NULL for no memory. */

@@ -38,6 +38,9 @@ struct object *object_switch(void);
 /* Calls every object of a type, the oldest first; the call may remove it. */
 void object_each(sai_object_type_t type, void (*call)(struct object *o, void *arg), void *arg);
 
+/* The oldest object of a type that is younger than the one of an id, which may be gone; NULL: none is. */
+struct object *object_after(sai_object_type_t type, sai_object_id_t id);
+
 /* The number of objects of a type. */
 uint32_t object_count(sai_object_type_t type);
 

@@ -792,8 +792,14 @@ static void flow_stats(void)
 static void audit(bool mend)
 {
 	sai_sluice_drift_t drifts[64] = {};
-	uint32_t n = 64;
-	sai_status_t status = sluice()->audit(the_switch, &n, drifts);
+	uint32_t n = 0, piece = 0, more;
+	sai_status_t status;
+
+	do {
+		more = 64 - n;
+		status = sluice()->audit(the_switch, &piece, &more, drifts + n);
+		n += status ? 0 : more;
+	} while (!status && piece);
 
 	for (uint32_t i = 0; !status && mend && i < n; i++)
 		if (drifts[i].mendable)
@@ -812,6 +818,15 @@ static void audit(bool mend)
 	printf("\n");
 }
 
+/* Prints the piece that follows a piece of an audit, and the number of drifts, for which it has so much room. */
+static void audit_piece(uint32_t piece, uint32_t room)
+{
+	sai_sluice_drift_t drifts[64] = {};
+	sai_status_t status = sluice()->audit(the_switch, &piece, &room, drifts);
+
+	printf("%d %u %u\n", status, piece, room);
+}
+
 /* Calls of the extension's API; false: none of them. */
 static bool run_sluice(char **w)
 {
@@ -819,6 +834,8 @@ static bool run_sluice(char **w)
 		wait_events(atoi(w[1]));
 	} else if (strcmp(w[0], "audit") == 0 || strcmp(w[0], "mend") == 0) {
 		audit(*w[0] == 'm');
+	} else if (strcmp(w[0], "piece") == 0) {
+		audit_piece(atoi(w[1]), atoi(w[2]));
 	} else if (strcmp(w[0], "hold") == 0) {
 		sai_sluice_match_t m = read_match(w + 2);
 

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package redirector
+package redirect
 
 import (
 	"maps"
 	"time"
 
 	"sluice/orchagent-ext/spread/nexthops"
-	"sluice/orchagent-ext/spread/redirect"
-	"sluice/orchagent-ext/switch/engine"
 )
-
-// Watcher is a [Switch] that lacks next hops which the kernel has.
-type Watcher interface {
-	// Lacking returns those of some next hops that have no neighbor on the switch, and those by a
-	// port that is down there.
-	Lacking(hops []engine.NextHop) (neighbors, ports map[engine.NextHop]bool, err error)
-}
 
 // Times of a neighbor that was lost: it takes flows again after it has been there for firstHold, doubled
 // with each further loss up to longestHold. It is forgotten that it was lost when it has stayed for
@@ -36,10 +27,10 @@ type neighbor struct {
 }
 
 // damper keeps flows off next hops whose neighbors come and go.
-type damper map[engine.NextHop]*neighbor
+type damper map[NextHop]*neighbor
 
 // see records whether a neighbor is there, and returns whether its next hop takes flows.
-func (d damper) see(to engine.NextHop, there bool, now time.Time) bool {
+func (d damper) see(to NextHop, there bool, now time.Time) bool {
 	n := d[to]
 	switch {
 	case n == nil && there:
@@ -62,8 +53,8 @@ func (d damper) see(to engine.NextHop, there bool, now time.Time) bool {
 type hops struct {
 	damper
 	at      time.Time // when the switch was asked
-	refused map[engine.NextHop]time.Time
-	off     map[engine.NextHop]bool // those that take no flow
+	refused map[NextHop]time.Time
+	off     map[NextHop]bool // those that take no flow
 }
 
 // refusedTime is how long a next hop takes no flow after the switch refused a rule to it for want of it.
@@ -71,19 +62,19 @@ const refusedTime = time.Second
 
 // look asks a switch about next hops, now and then. It returns whether others take flows than before.
 // Where the switch does not answer, they are as they were.
-func (h *hops) look(sw Switch, all []engine.NextHop, now time.Time) (changed bool) {
+func (h *hops) look(sw Switch, all []NextHop, now time.Time) (changed bool) {
 	if since := now.Sub(h.at); len(all) == 0 || since >= 0 && since < watchEvery {
 		return false
 	}
 	h.at = now
-	var neighbors, ports map[engine.NextHop]bool
+	var neighbors, ports map[NextHop]bool
 	if w, is := sw.(Watcher); is {
 		var err error
 		if neighbors, ports, err = w.Lacking(all); err != nil {
 			return false
 		}
 	}
-	off := map[engine.NextHop]bool{}
+	off := map[NextHop]bool{}
 	for _, to := range all {
 		refused, was := h.refused[to]
 		if was && now.Sub(refused) >= refusedTime {
@@ -100,21 +91,21 @@ func (h *hops) look(sw Switch, all []engine.NextHop, now time.Time) (changed boo
 }
 
 // refuse records that the switch refused a rule for want of its next hop.
-func (h *hops) refuse(to engine.NextHop, now time.Time) {
+func (h *hops) refuse(to NextHop, now time.Time) {
 	h.refused[to] = now
 	h.at = time.Time{}
 }
 
 // takes reports whether packets can go by a member: it is alive, with a neighbor.
 func (h *hops) takes(m *nexthops.Member) bool {
-	return !m.Dead && !m.Unresolved && !m.NoCarrier && !h.off[engine.NextHop{Address: m.Gateway, Port: m.Link}]
+	return !m.Dead && !m.Unresolved && !m.NoCarrier && !h.off[NextHop{Address: m.Gateway, Port: m.Link}]
 }
 
 // membersOf are the members of a table. The weight of one that takes no flow is 0.
-func (h *hops) membersOf(all []nexthops.Member) []redirect.Member {
-	members := make([]redirect.Member, len(all))
+func (h *hops) membersOf(all []nexthops.Member) []Member {
+	members := make([]Member, len(all))
 	for i := range all {
-		members[i] = redirect.Member{Name: all[i].Link, Weight: float64(all[i].Weight)}
+		members[i] = Member{Name: all[i].Link, Weight: float64(all[i].Weight)}
 		if !h.takes(&all[i]) {
 			members[i].Weight = 0
 		}

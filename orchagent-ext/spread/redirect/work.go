@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package redirector
+package redirect
 
-import (
-	"errors"
-	"time"
-
-	"sluice/orchagent-ext/switch/engine"
-)
+import "time"
 
 // work is what the switch does, and the time that it takes for it.
 type work struct {
@@ -26,21 +21,16 @@ func (w *work) begin(n int, now time.Time) {
 	w.changing += n
 }
 
-// end takes the answer of the switch, and returns the error that it is. Time in which
-// the switch waits for others is not its own.
-func (w *work) end(err error, now time.Time) error {
-	w.pending = errors.Is(err, engine.ErrPending)
+// end takes the progress of the switch. Time in which it waits for others is not its own.
+func (w *work) end(p Progress, now time.Time) {
+	w.pending = p != Done
 	switch {
-	case errors.Is(err, engine.ErrWaits):
+	case p == Waiting:
 		w.began, w.changing = now, 0
-		return nil
-	case w.pending:
-		return nil
-	case w.changing > 0:
+	case p == Done && w.changing > 0:
 		w.spent += now.Sub(w.began)
 		w.changes, w.changing = w.changes+w.changing, 0
 	}
-	return err
 }
 
 // each is the mean time of a change; 0: there was none.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package redirector_test
+package redirect_test
 
 import (
 	"errors"

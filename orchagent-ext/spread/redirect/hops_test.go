@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package redirector_test
+package redirect_test
 
 import (
 	"fmt"
@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/spread/redirect"
-	"sluice/orchagent-ext/spread/redirector"
-	"sluice/orchagent-ext/switch/engine"
 )
 
 // lacking is a bed whose switch knows which next hops it lacks, by their links, and its room.
@@ -24,8 +22,8 @@ type lacking struct {
 	refuses          string
 }
 
-func (l *lacking) Lacking(hops []engine.NextHop) (neighbors, ports map[engine.NextHop]bool, err error) {
-	neighbors, ports = map[engine.NextHop]bool{}, map[engine.NextHop]bool{}
+func (l *lacking) Lacking(hops []redirect.NextHop) (neighbors, ports map[redirect.NextHop]bool, err error) {
+	neighbors, ports = map[redirect.NextHop]bool{}, map[redirect.NextHop]bool{}
 	for _, to := range hops {
 		neighbors[to], ports[to] = l.neighbors[to.Port], l.ports[to.Port]
 	}
@@ -36,18 +34,18 @@ func (l *lacking) Room() (int, bool) { return l.room - len(l.rules), l.room > 0 
 
 func (l *lacking) Warnings() []string { return []string{"a warning"} }
 
-func (l *lacking) Redirect(all []engine.Redirection) (map[string]error, error) {
-	refused := map[string]error{}
-	kept := slices.DeleteFunc(slices.Clone(all), func(r engine.Redirection) bool {
+func (l *lacking) Redirect(all []redirect.Entry) (redirect.Answer, error) {
+	refused := map[redirect.Flow]redirect.Refusal{}
+	kept := slices.DeleteFunc(slices.Clone(all), func(r redirect.Entry) bool {
 		if r.To.Port == l.refuses {
-			refused[r.Key()] = fmt.Errorf("%w: %s", engine.ErrNoNextHop, r.To.Port)
+			refused[r.Flow] = redirect.Refusal{Err: fmt.Errorf("no next hop by %s", r.To.Port), NoNextHop: true}
 			return true
 		}
 		return false
 	})
-	more, err := l.bed.Redirect(kept)
-	maps.Copy(refused, more)
-	return refused, err
+	answer, err := l.bed.Redirect(kept)
+	maps.Copy(answer.Refused, refused)
+	return answer, err
 }
 
 func newLacking(t *testing.T, links, flows int) *lacking {
@@ -55,7 +53,7 @@ func newLacking(t *testing.T, links, flows int) *lacking {
 	l := &lacking{bed: newBed(t), neighbors: map[string]bool{}, ports: map[string]bool{}}
 	l.members[destination] = uplinks(links)
 	l.flows = flows
-	l.r = redirector.New(redirect.Config{Moves: redirect.MovesAny}, l, l, slog.New(slog.DiscardHandler))
+	l.r = redirect.New(redirect.Config{Moves: redirect.MovesAny}, l, l, slog.New(slog.DiscardHandler))
 	return l
 }
 

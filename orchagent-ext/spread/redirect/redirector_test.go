@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package redirector_test
+package redirect_test
 
 import (
 	"errors"
@@ -15,8 +15,6 @@ import (
 	"sluice/orchagent-ext/spread/ecmp"
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/spread/redirect"
-	"sluice/orchagent-ext/spread/redirector"
-	"sluice/orchagent-ext/switch/engine"
 )
 
 // bed is a network with a group of next hops, and a switch that records its rules.
@@ -29,8 +27,8 @@ type bed struct {
 	rules   map[string]string // by flow: the target
 	full    bool
 	swErr   error
-	left    []engine.Redirection // by an earlier process
-	r       *redirector.Redirector
+	left    []redirect.Entry // by an earlier process
+	r       *redirect.Redirector
 	now     time.Time
 
 	flows   int  // that the load has
@@ -54,7 +52,7 @@ func newBed(t *testing.T) *bed {
 func newBedOf(t *testing.T, c redirect.Config) *bed {
 	t.Helper()
 	b := &bed{t: t, flows: 4, members: map[netip.Addr][]nexthops.Member{destination: uplinks(2)}, rules: map[string]string{}, now: time.Unix(1000, 0)}
-	b.r = redirector.New(c, b, b, slog.New(slog.DiscardHandler))
+	b.r = redirect.New(c, b, b, slog.New(slog.DiscardHandler))
 	return b
 }
 
@@ -99,29 +97,29 @@ func (b *bed) Uncarried(indexes []int) (map[int]bool, error) {
 	return down, b.carrierErr
 }
 
-func (b *bed) Redirect(all []engine.Redirection) (map[string]error, error) {
+func (b *bed) Redirect(all []redirect.Entry) (redirect.Answer, error) {
 	if b.swErr != nil {
-		return nil, b.swErr
+		return redirect.Answer{}, b.swErr
 	}
-	refused, is := map[string]error{}, map[string]string{}
+	answer, is := redirect.Answer{Refused: map[redirect.Flow]redirect.Refusal{}}, map[string]string{}
 	for i := range all {
 		if b.full {
-			refused[all[i].Key()] = fmt.Errorf("%w: table full", engine.ErrRefused)
+			answer.Refused[all[i].Flow] = redirect.Refusal{Err: errors.New("table full"), Full: true}
 			continue
 		}
 		is[fmt.Sprint(all[i].SrcPort)] = target(all[i].To.Port, all[i].To.Address)
 	}
 	b.rules = is
 	if b.pending {
-		return refused, engine.ErrPending
+		answer.Progress = redirect.AtWork
 	}
-	return refused, nil
+	return answer, nil
 }
 
 // target is a next hop as rules of a bed have it.
 func target(link string, gateway netip.Addr) string { return link + "@" + gateway.String() }
 
-func (b *bed) Adopt() ([]engine.Redirection, error) { return b.left, b.swErr }
+func (b *bed) Adopt() ([]redirect.Entry, error) { return b.left, b.swErr }
 
 // run sends the flows, which hash to the first uplink, for a time.
 func (b *bed) run(d time.Duration) {
@@ -284,9 +282,9 @@ func TestRedirectorIgnoresDestinationsOutsideGroups(t *testing.T) {
 func TestRedirectorKeepsFlowsInTheirVRF(t *testing.T) {
 	b := newBed(t)
 	b.inVRF = uplinks(4)[2:]
-	rules := map[string][]engine.Redirection{}
+	rules := map[string][]redirect.Entry{}
 	sw := recorder{bed: b, rules: rules}
-	b.r = redirector.New(redirect.Config{Moves: redirect.MovesAny}, b, sw, slog.New(slog.DiscardHandler))
+	b.r = redirect.New(redirect.Config{Moves: redirect.MovesAny}, b, sw, slog.New(slog.DiscardHandler))
 	for range 200 {
 		for port := range uint16(4) {
 			flow := redirect.Flow{Src: netip.MustParseAddr("10.0.0.1"), Dst: destination, SrcPort: port}
@@ -311,7 +309,7 @@ func TestRedirectorKeepsFlowsInTheirVRF(t *testing.T) {
 	}
 	// The next process takes them over, each with its VRF; the route of one VRF has gone.
 	b.left, b.inVRF = append(slices.Clone(rules[""]), rules["Vrf1"]...), nil
-	b.r = redirector.New(redirect.Config{Moves: redirect.MovesAny}, b, sw, slog.New(slog.DiscardHandler))
+	b.r = redirect.New(redirect.Config{Moves: redirect.MovesAny}, b, sw, slog.New(slog.DiscardHandler))
 	if err := b.r.Poll(b.now); err != nil || len(rules[""]) != 2 || len(rules["Vrf1"]) != 0 {
 		t.Errorf("adopted %v, %v: want those of the default VRF", rules, err)
 	}
@@ -320,22 +318,22 @@ func TestRedirectorKeepsFlowsInTheirVRF(t *testing.T) {
 // recorder is a switch that records rules by VRF.
 type recorder struct {
 	*bed
-	rules map[string][]engine.Redirection
+	rules map[string][]redirect.Entry
 }
 
-func (r recorder) Redirect(all []engine.Redirection) (map[string]error, error) {
+func (r recorder) Redirect(all []redirect.Entry) (redirect.Answer, error) {
 	clear(r.rules)
 	for i := range all {
 		r.rules[all[i].VRF] = append(r.rules[all[i].VRF], all[i])
 	}
-	return nil, nil
+	return redirect.Answer{}, nil
 }
 
 // leave has an earlier process leave rules: source port 0 to up0, 1 to up1 and so on.
 func (b *bed) leave(n int) {
 	for i := range n {
 		hop := uplinks(n)[i]
-		b.left = append(b.left, engine.Redirection{Src: netip.MustParseAddr("10.0.0.1"), Dst: destination, SrcPort: uint16(i), To: engine.NextHop{Address: hop.Gateway, Port: hop.Link}})
+		b.left = append(b.left, redirect.Entry{Flow: redirect.Flow{Src: netip.MustParseAddr("10.0.0.1"), Dst: destination, SrcPort: uint16(i)}, To: redirect.NextHop{Address: hop.Gateway, Port: hop.Link}})
 		b.rules[fmt.Sprint(i)] = target(hop.Link, hop.Gateway)
 	}
 }

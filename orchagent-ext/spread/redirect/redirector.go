@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package redirector
+package redirect
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
@@ -16,8 +15,6 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/spread/nexthops"
-	"sluice/orchagent-ext/spread/redirect"
-	"sluice/orchagent-ext/switch/engine"
 )
 
 // Network returns the next hops to destinations.
@@ -28,23 +25,6 @@ type Network interface {
 	// Uncarried returns those of some netdevs, by their indexes, that lack a carrier, sooner than
 	// their next hops are dead.
 	Uncarried(indexes []int) (map[int]bool, error)
-}
-
-// Switch makes the rules on the switch those that are given: [engine.Engine], or the Rules of
-// package orchagent.
-type Switch interface {
-	// Redirect returns [engine.ErrPending] where it is to be called again for what is missing.
-	Redirect(all []engine.Redirection) (refused map[string]error, err error)
-
-	// Adopt returns the rules that are on the switch.
-	Adopt() ([]engine.Redirection, error)
-}
-
-// Bounded is a [Switch] that knows its room, and what the operator is to do about it.
-type Bounded interface {
-	// Room returns how many more rules it takes; known is false before it knows.
-	Room() (more int, known bool)
-	Warnings() []string
 }
 
 // Times of a Redirector.
@@ -75,12 +55,12 @@ const longestName = 64
 // Holds are the flows that flow control holds.
 type Holds interface {
 	// Held returns which flows are held now: these stay. nil: that is unknown, and all flows stay.
-	Held() func(redirect.Flow) bool
+	Held() func(Flow) bool
 }
 
 // Redirector places flows by rules to next hops. It is for one goroutine.
 type Redirector struct {
-	cfg redirect.Config
+	cfg Config
 	net Network
 	sw  Switch
 	log *slog.Logger
@@ -97,7 +77,7 @@ type Redirector struct {
 	err    error // of the last reading, or of the last change of rules
 
 	earlier  earlier
-	onSwitch []engine.Redirection // as they were asked for last
+	onSwitch []Entry // as they were asked for last
 	decideAt time.Time
 	failedAt time.Time
 	keptAt   time.Time
@@ -109,7 +89,7 @@ type Redirector struct {
 // earlier are the rules of an earlier process.
 type earlier struct {
 	known bool
-	left  []engine.Redirection // those whose groups are yet to be read
+	left  []Entry // those whose groups are yet to be read
 }
 
 // waits reports whether rules wait for their groups.
@@ -138,32 +118,27 @@ type destination struct {
 }
 
 // destinationOf returns the address that a flow goes to, in the VRF of the flow.
-func destinationOf(f *redirect.Flow) destination { return destination{f.VRF, f.Dst} }
+func destinationOf(f *Flow) destination { return destination{f.VRF, f.Dst} }
 
 // compare orders destinations by VRF, and then by address.
 func (d destination) compare(e destination) int {
 	return cmp.Or(strings.Compare(d.vrf, e.vrf), d.dst.Compare(e.dst))
 }
 
-// flowOf is the flow of a rule.
-func flowOf(r *engine.Redirection) redirect.Flow {
-	return redirect.Flow{Src: r.Src, Dst: r.Dst, SrcPort: r.SrcPort, VRF: r.VRF}
-}
-
 // group is a group of next hops with its table of flows.
 type group struct {
 	name    string
-	table   *redirect.Table
+	table   *Table
 	members []nexthops.Member
 }
 
-// New returns a redirector without rules.
-func New(c redirect.Config, n Network, s Switch, log *slog.Logger) *Redirector {
-	return &Redirector{cfg: c, net: n, sw: s, log: log, groups: map[string]*group{}, dests: map[destination]*group{}, clock: moment{elapsed: 1}, hops: hops{damper: damper{}, refused: map[engine.NextHop]time.Time{}}}
+// New returns a Redirector without rules.
+func New(c Config, n Network, s Switch, log *slog.Logger) *Redirector {
+	return &Redirector{cfg: c, net: n, sw: s, log: log, groups: map[string]*group{}, dests: map[destination]*group{}, clock: moment{elapsed: 1}, hops: hops{damper: damper{}, refused: map[NextHop]time.Time{}}}
 }
 
 // SetMoves sets when flows move from now on. Rules and counts stay.
-func (r *Redirector) SetMoves(m redirect.Moves) {
+func (r *Redirector) SetMoves(m Moves) {
 	r.cfg.Moves = m
 	for _, g := range r.groups {
 		g.table.SetMoves(m)
@@ -172,7 +147,7 @@ func (r *Redirector) SetMoves(m redirect.Moves) {
 
 // Sample notes a packet: its flow, the port that it came in by, the netdev that it leaves by
 // ("" unknown), and its octets.
-func (r *Redirector) Sample(f redirect.Flow, port uint64, link string, octets int, now time.Time) {
+func (r *Redirector) Sample(f Flow, port uint64, link string, octets int, now time.Time) {
 	to := destinationOf(&f)
 	g, known := r.dests[to]
 	if !known && len(r.dests) < mostDestinations {
@@ -215,7 +190,7 @@ func (r *Redirector) Poll(now time.Time) error {
 
 // decide has each table decide, and reports whether rules changed.
 func (r *Redirector) decide(now time.Time) (changed bool) {
-	var held func(redirect.Flow) bool
+	var held func(Flow) bool
 	if r.Holds != nil {
 		if held = r.Holds.Held(); held == nil {
 			return false
@@ -263,12 +238,11 @@ func (r *Redirector) adopt(now time.Time) error {
 func (r *Redirector) takeOver(now time.Time) {
 	for i := range r.earlier.left {
 		l := &r.earlier.left[i]
-		f := flowOf(l)
-		g := r.dests[destinationOf(&f)]
+		g := r.dests[destinationOf(&l.Flow)]
 		if g == nil || !slices.ContainsFunc(g.members, func(m nexthops.Member) bool { return m.Link == l.To.Port && m.Gateway == l.To.Address }) {
 			continue
 		}
-		g.table.Adopt(f, l.To.Port, r.clock.at(now))
+		g.table.Adopt(l.Flow, l.To.Port, r.clock.at(now))
 	}
 	r.earlier.left = nil
 }
@@ -362,10 +336,10 @@ func (r *Redirector) lostCarrier() (changed bool) {
 
 // lookAtHops takes flows off next hops that the switch lacks, and reports whether rules changed.
 func (r *Redirector) lookAtHops(now time.Time) (changed bool) {
-	var all []engine.NextHop
+	var all []NextHop
 	for _, g := range r.groups {
 		for i := range g.members {
-			if to := (engine.NextHop{Address: g.members[i].Gateway, Port: g.members[i].Link}); !slices.Contains(all, to) {
+			if to := (NextHop{Address: g.members[i].Gateway, Port: g.members[i].Link}); !slices.Contains(all, to) {
 				all = append(all, to)
 			}
 		}
@@ -397,7 +371,7 @@ func (r *Redirector) regroup(dsts []destination, results map[destination]nexthop
 		g := wanted[name]
 		if g == nil {
 			if g = r.groups[name]; g == nil {
-				g = &group{name: name, table: redirect.New(r.cfg)}
+				g = &group{name: name, table: NewTable(r.cfg)}
 				changed = true
 			}
 			wanted[name] = g
@@ -443,8 +417,8 @@ func nameOf(members []nexthops.Member) string {
 
 // carryOut brings the rules of all tables to the switch.
 func (r *Redirector) carryOut(now time.Time) error {
-	var want []engine.Redirection
-	tables := map[string]*redirect.Table{}
+	var want []Entry
+	tables := map[Flow]*Table{}
 	for _, name := range slices.Sorted(maps.Keys(r.groups)) {
 		g := r.groups[name]
 		for _, rule := range g.table.Rules() {
@@ -452,32 +426,31 @@ func (r *Redirector) carryOut(now time.Time) error {
 			if r.dests[destinationOf(&rule.Flow)] != g || to < 0 {
 				continue
 			}
-			e := engine.Redirection{Src: rule.Flow.Src, Dst: rule.Flow.Dst, SrcPort: rule.Flow.SrcPort, VRF: rule.Flow.VRF, To: engine.NextHop{Address: g.members[to].Gateway, Port: rule.Member}}
-			want = append(want, e)
-			tables[e.Key()] = g.table
+			want = append(want, Entry{rule.Flow, NextHop{Address: g.members[to].Gateway, Port: rule.Member}})
+			tables[rule.Flow] = g.table
 		}
 	}
 	r.refusal.expire(now)
 	r.work.begin(differences(r.onSwitch, want), time.Now())
-	refused, err := r.sw.Redirect(want)
-	err = r.work.end(err, time.Now())
+	answer, err := r.sw.Redirect(want)
+	r.work.end(answer.Progress, time.Now())
 	r.keptAt = now
 	r.onSwitch = want
 	for i := range want {
-		key := want[i].Key()
-		why := refused[key]
-		if why == nil {
+		flow := want[i].Flow
+		why, refused := answer.Refused[flow]
+		if !refused {
 			continue
 		}
 		if r.refusal.by == nil {
-			r.log.Warn("the switch refuses a rule: its flow stays by hash", "rule", key, "error", why)
+			r.log.Warn("the switch refuses a rule: its flow stays by hash", "rule", flow, "error", why.Err)
 		}
-		r.refusal.note(why, now)
-		if errors.Is(why, engine.ErrNoNextHop) { // its flow may have another one
+		r.refusal.note(why.Err, now)
+		if why.NoNextHop { // its flow may have another one
 			r.hops.refuse(want[i].To, now)
 			continue
 		}
-		tables[key].Refused(flowOf(&want[i]), errors.Is(why, engine.ErrRefused), r.clock.at(now))
+		tables[flow].Refused(flow, why.Full, r.clock.at(now))
 	}
 	r.failedAt = time.Time{}
 	if err != nil {
@@ -487,17 +460,17 @@ func (r *Redirector) carryOut(now time.Time) error {
 }
 
 // differences counts the rules that are made, set or removed.
-func differences(a, b []engine.Redirection) (n int) {
-	of := make(map[string]engine.NextHop, len(a))
+func differences(a, b []Entry) (n int) {
+	of := make(map[Flow]NextHop, len(a))
 	for i := range a {
-		of[a[i].Key()] = a[i].To
+		of[a[i].Flow] = a[i].To
 	}
 	for i := range b {
-		to, there := of[b[i].Key()]
+		to, there := of[b[i].Flow]
 		if !there || to != b[i].To {
 			n++
 		}
-		delete(of, b[i].Key())
+		delete(of, b[i].Flow)
 	}
 	return n + len(of)
 }
@@ -515,8 +488,8 @@ type Report struct {
 // GroupReport is one group.
 type GroupReport struct {
 	Name string
-	redirect.Report
-	redirect.Counts
+	TableReport
+	Counts
 }
 
 // Report returns the state.
