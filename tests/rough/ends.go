@@ -37,7 +37,7 @@ func disable(ctx context.Context, s *site.Site) error {
 var endings = []ending{
 	{"holds disabled", true, true, func(ctx context.Context, p *pair) error { return disable(ctx, p.leaf) }},
 	{"holder terminated", true, false, func(_ context.Context, p *pair) error { return p.leaf.Kill(unix.SIGTERM) }},
-	{"asker disabled", false, true, func(ctx context.Context, p *pair) error { return disable(ctx, p.spine) }},
+	{"asker disabled", false, false, func(ctx context.Context, p *pair) error { return disable(ctx, p.spine) }},
 	{"asker terminated", false, false, func(_ context.Context, p *pair) error { return p.spine.Kill(unix.SIGTERM) }},
 	{"asker killed", false, true, func(_ context.Context, p *pair) error { return p.spine.Kill(unix.SIGKILL) }},
 }

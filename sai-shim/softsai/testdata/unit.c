@@ -188,6 +188,39 @@ static void test_pace(void)
 	assert(drain(&p, now, 1000000) == 0);
 }
 
+/*
+ * The receiver of what leaves: a queue that takes 2 MB/s. The sender stalls for so long after each
+ * so many packets. Returns the most octets that ever waited there.
+ */
+static uint64_t receive(uint64_t waiting, uint64_t stall, int each)
+{
+	struct pace p = {};
+	uint64_t now = pass(&p, 1000 * MS, MS / 2, 1000 * MS), last = now, depth = 0, most = 0, out;
+
+	for (int sent = 1; waiting; waiting -= 1000, sent++) {
+		uint64_t at = pace_at(&p, now, waiting);
+
+		now = at > now ? at : now;
+		pace_take(&p, now, waiting, 1000);
+		out = (now - last) / 500; /* 2 MB/s */
+		depth = (depth > out ? depth - out : 0) + 1000;
+		last = now;
+		most = depth > most ? depth : most;
+		if (sent % each == 0)
+			now += stall;
+	}
+	return most;
+}
+
+/* However the sender stalls, short of a freeze, the next queue gets what it takes, and a burst or two. */
+static void test_stalls(void)
+{
+	for (uint64_t stall = 0; stall < 95; stall += 5)
+		assert(receive(1000000, stall * MS, 100) <= 3 * 2 * 1000 * PACE_BURST / MS);
+	for (int each = 1000; each < 3500; each += 50) /* near the end of the time as well */
+		assert(receive(3000000, 90 * MS, each) <= 3 * 2 * 1000 * PACE_BURST / MS);
+}
+
 /* A neighbor that refreshes a pause for ever, each so many ns; returns how many of 1000 ms it paused. */
 static uint64_t storm(struct storm *s, uint64_t *now, uint64_t asked, uint64_t each)
 {
@@ -232,6 +265,7 @@ static void test_storm(void)
 int main(void)
 {
 	test_pace();
+	test_stalls();
 	test_storm();
 	test_values();
 	test_give();
