@@ -71,7 +71,7 @@ func TestRequestsChangeRows(t *testing.T) {
 		"the key, of all entries, takes away none":  {nil, &gpb.SetRequest{Delete: []*gpb.Path{path(table + "/*/name")}}, nil},
 		"all by the root":                           {nil, &gpb.SetRequest{Delete: []*gpb.Path{path("/")}}, []string{"SLUICE_THRESHOLD|gold gone", "SLUICE_THRESHOLD|iron gone"}},
 		"all by the database":                       {nil, &gpb.SetRequest{Delete: []*gpb.Path{path("sonic-db:/CONFIG_DB")}}, []string{"SLUICE_THRESHOLD|gold gone", "SLUICE_THRESHOLD|iron gone"}},
-		"a list by another one":                     {nil, &gpb.SetRequest{Replace: []*gpb.Update{set(table+"/SLUICE_THRESHOLD_LIST", `[{"name":"tin","high_bytes":1}]`)}}, []string{"SLUICE_THRESHOLD|gold gone", "SLUICE_THRESHOLD|iron gone", "SLUICE_THRESHOLD|tin high_bytes=1"}},
+		"a list by another one":                     {nil, &gpb.SetRequest{Replace: []*gpb.Update{set(table+"/SLUICE_THRESHOLD_LIST", `[{"name":"tin","high_bytes":2}]`)}}, []string{"SLUICE_THRESHOLD|gold gone", "SLUICE_THRESHOLD|iron gone", "SLUICE_THRESHOLD|tin high_bytes=2"}},
 		"a list by none":                            {nil, &gpb.SetRequest{Replace: []*gpb.Update{set(table+"/SLUICE_THRESHOLD_LIST", `[]`)}}, []string{"SLUICE_THRESHOLD|gold gone", "SLUICE_THRESHOLD|iron gone"}},
 		"a list, updated":                           {nil, &gpb.SetRequest{Update: []*gpb.Update{set(table+"/SLUICE_THRESHOLD_LIST", `[{"name":"iron","high_bytes":9}]`)}}, []string{"SLUICE_THRESHOLD|iron high_bytes=9"}},
 		"an entry of nothing but its key":           {nil, &gpb.SetRequest{Update: []*gpb.Update{set(peers+"/SLUICE_PPFC_PEER_LIST[prefix=10.0.0.0/8]", `{"prefix":"10.0.0.0/8"}`)}}, []string{"SLUICE_PPFC_PEER|10.0.0.0/8"}},
@@ -166,7 +166,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		"a key that contradicts":         {update(gold, `{"name":"iron"}`), `name: "iron" contradicts the key, which is "gold"`},
 		"an entry replaced by {}":        {replace(gold, `{}`), "the value has no key; to remove the row, delete it"},
 		"two keys, one given":            {update("/sonic-sluice-state/SLUICE_CONFIG_ERROR/SLUICE_CONFIG_ERROR_LIST[table=x]/reason", `"y"`), "key key is missing"},
-		"a row that no path can name":    {update(table, `{"SLUICE_THRESHOLD_LIST":[{"name":"*","high_bytes":1}]}`), `no path can name a row with the key "*"`},
+		"a row that no path can name":    {update(table, `{"SLUICE_THRESHOLD_LIST":[{"name":"*","high_bytes":2}]}`), `no path can name a row with the key "*"`},
 		"no value":                       {&gpb.SetRequest{Update: []*gpb.Update{{Path: path(label)}}}, "the value is missing"},
 		"a mandatory leaf, deleted":      {remove(gold + "/high_bytes"), "SLUICE_THRESHOLD|gold: high_bytes: is missing"},
 		"a row that others refer to":     {remove(gold), "SLUICE_PORT|Ethernet0: threshold \"gold\""},
@@ -228,7 +228,7 @@ func TestCheckOfWrongRows(t *testing.T) {
 	}{
 		"another row":          {&gpb.SetRequest{Update: []*gpb.Update{set(gold+"/low_bytes", `1`)}}, []string{"SLUICE_THRESHOLD|gold high_bytes=7 low_bytes=1"}, ""},
 		"the wrong row":        {&gpb.SetRequest{Update: []*gpb.Update{set(table+"/SLUICE_THRESHOLD_LIST[name=bad]/low_bytes", `1`)}}, nil, `SLUICE_THRESHOLD|bad: high_bytes "many"`},
-		"the wrong row, cured": {&gpb.SetRequest{Update: []*gpb.Update{set(table+"/SLUICE_THRESHOLD_LIST[name=bad]/high_bytes", `1`)}}, []string{"SLUICE_THRESHOLD|bad high_bytes=1"}, ""},
+		"the wrong row, cured": {&gpb.SetRequest{Update: []*gpb.Update{set(table+"/SLUICE_THRESHOLD_LIST[name=bad]/high_bytes", `2`)}}, []string{"SLUICE_THRESHOLD|bad high_bytes=2"}, ""},
 		"the wrong row, gone":  {&gpb.SetRequest{Delete: []*gpb.Path{path(table + "/SLUICE_THRESHOLD_LIST[name=bad]")}}, []string{"SLUICE_THRESHOLD|bad gone"}, ""},
 	} {
 		got, err := outcome(t, before, tt.r)

@@ -265,6 +265,18 @@ func TestAuditReportsFiltersAhead(t *testing.T) {
 	l.works(d, 100)
 }
 
+// However many filters are ahead, the library's is found after them.
+func TestAuditFindsItsFilterAfterMany(t *testing.T) {
+	_, d := auditedLine(t)
+	for i := range 80 {
+		tc(t, "filter", "add", "dev", "in", "ingress", "pref", strconv.Itoa(i+1), "bpf", "bytecode", letsThrough)
+	}
+	found := d.audit("mend")
+	if len(found) != 1 || found[0].part != "filter ahead at ingress" || !strings.Contains(found[0].fault, "the first of 80") {
+		t.Errorf("found %+v", found)
+	}
+}
+
 // While the device of holds is down a held flow goes on, and what waited is dropped and counted:
 // nothing is lost on its way there, none comes late.
 func TestHoldDeviceIsDown(t *testing.T) {

@@ -335,6 +335,28 @@ func TestPortObeysPFC(t *testing.T) {
 	l.wantOrder(10, 3)
 }
 
+// A neighbor that pauses a class for ever is obeyed for a while: what waits leaves, though its frames go on.
+func TestPortEndsAPauseWithoutAnEnd(t *testing.T) {
+	l := newLine(t)
+	d := startDriver(t)
+	d.do(withQueues) // 1 Mbit/s: 65535 quanta are 33.5 s
+	out, sink := portID(t, "out"), ifindex(t, "sink")
+	remaining := func() uint64 {
+		s, _ := d.getHold(out, match(holdClass, 3))
+		return s.remaining
+	}
+	storm := func() { l.wire.send(sink, pfcFrame(map[int]int{3: 65535})) }
+	storm()
+	until(t, "class 3 is paused", func() bool { return remaining() > 0 })
+	if us := remaining(); us > 400_000 {
+		t.Errorf("paused for %d µs", us)
+	}
+	l.sendNumbered(labelled(5, 7, 26), 0, 3)
+	until(t, "class 3 goes on", func() bool { storm(); return remaining() == 0 })
+	l.wantOrder(0, 3)
+	until(t, "class 3 is paused again, after a while", func() bool { storm(); return remaining() > 0 })
+}
+
 // A port that goes while its flows are held takes them with it: they are counted, and
 // the rest of the switch goes on.
 func TestPortGoesInAHold(t *testing.T) {

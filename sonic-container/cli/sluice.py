@@ -64,13 +64,15 @@ def program(number, *flags):
     return ['docker', *container, 'start.sh', 'sluice']
 
 
+def reads_file(words):
+    """Whether words are those of config load or diff, which alone read a FILE."""
+    return VERB == 'config' and next((word for word in words if not word.startswith('-')), None) in ('load', 'diff')
+
+
 def named_file(words):
-    """The file of the host that config load or diff reads, None where words name none."""
-    for i, word in enumerate(words):
-        if VERB == 'config' and word in ('load', 'diff'):
-            found = [name for name in words[i + 1:] if os.path.exists(name)]
-            return found[-1] if found else None
-    return None
+    """The file of the host that a command reads, None where words name none."""
+    found = [name for name in words if reads_file(words) and name not in ('load', 'diff') and os.path.exists(name)]
+    return found[-1] if found else None
 
 
 def call(number, words):
@@ -82,7 +84,7 @@ def call(number, words):
             return subprocess.call(program(number, '-i', '-e', 'SLUICE_SONIC_FILE=' + name) + words, stdin=source)
     if sys.stdin.isatty() and sys.stdout.isatty():
         return subprocess.call(program(number, '-i', '-t') + words)
-    if '-' in words:
+    if '-' in words and reads_file(words):
         return subprocess.call(program(number, '-i') + words)
     return subprocess.call(program(number) + words, stdin=subprocess.DEVNULL)
 

@@ -130,12 +130,12 @@ var sets = []must{
 		for _, p := range []string{thresholds + "/SLUICE_THRESHOLD_LIST", thresholds} {
 			s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7", "reduction", "9")
 			s.write(s.config, "SLUICE_THRESHOLD|iron", "high_bytes", "8")
-			entries := `[{"name":"gold","high_bytes":"9"},{"name":"tin","high_bytes":"1"}]`
+			entries := `[{"name":"gold","high_bytes":"9"},{"name":"tin","high_bytes":"2"}]`
 			if p == thresholds {
 				entries = `{"sonic-sluice:SLUICE_THRESHOLD_LIST":` + entries + `}`
 			}
 			s.mustSet(&gpb.SetRequest{Replace: []*gpb.Update{update(p, ietf(entries))}})
-			is(t, p, s.rows(), rowsMap{"SLUICE_THRESHOLD|gold": {"high_bytes": "9"}, "SLUICE_THRESHOLD|tin": {"high_bytes": "1"}})
+			is(t, p, s.rows(), rowsMap{"SLUICE_THRESHOLD|gold": {"high_bytes": "9"}, "SLUICE_THRESHOLD|tin": {"high_bytes": "2"}})
 		}
 	}},
 	{"3.4.4 update of a collection adds", func(t *testing.T, s *server) {

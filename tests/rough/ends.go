@@ -16,6 +16,7 @@ import (
 
 const (
 	fillTime  = 2500 * time.Millisecond // in which flows pile up in the leaf
+	shortFill = 1500 * time.Millisecond // the same in the short form: still more than the queue takes
 	drainTime = 5 * time.Second         // for packets that wait
 	endBar    = 2 * time.Second         // in which it is to leave
 )
@@ -24,6 +25,7 @@ const (
 type ending struct {
 	name    string
 	bounded bool // all that waits leaves within endBar
+	short   bool // it is of the short form
 	end     func(context.Context, *pair) error
 }
 
@@ -33,11 +35,11 @@ func disable(ctx context.Context, s *site.Site) error {
 }
 
 var endings = []ending{
-	{"holds disabled", true, func(ctx context.Context, p *pair) error { return disable(ctx, p.leaf) }},
-	{"holder terminated", true, func(_ context.Context, p *pair) error { return p.leaf.Kill(unix.SIGTERM) }},
-	{"asker disabled", false, func(ctx context.Context, p *pair) error { return disable(ctx, p.spine) }},
-	{"asker terminated", false, func(_ context.Context, p *pair) error { return p.spine.Kill(unix.SIGTERM) }},
-	{"asker killed", false, func(_ context.Context, p *pair) error { return p.spine.Kill(unix.SIGKILL) }},
+	{"holds disabled", true, true, func(ctx context.Context, p *pair) error { return disable(ctx, p.leaf) }},
+	{"holder terminated", true, false, func(_ context.Context, p *pair) error { return p.leaf.Kill(unix.SIGTERM) }},
+	{"asker disabled", false, false, func(ctx context.Context, p *pair) error { return disable(ctx, p.spine) }},
+	{"asker terminated", false, false, func(_ context.Context, p *pair) error { return p.spine.Kill(unix.SIGTERM) }},
+	{"asker killed", false, true, func(_ context.Context, p *pair) error { return p.spine.Kill(unix.SIGKILL) }},
 }
 
 // holdsEnd ends all holds at once while megabytes wait in the leaf, in each way. The packets there are not
@@ -45,6 +47,9 @@ var endings = []ending{
 func holdsEnd(ctx context.Context, st *stage) (*result, error) {
 	sum := &result{Lost: new(int), Reordered: new(int), DrainedMS: new(float64), bars: []bar{lossless, inOrder, drains}}
 	for _, e := range endings {
+		if st.short && !e.short {
+			continue
+		}
 		r, drained, err := st.endHolds(ctx, e)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", e.name, err)
@@ -69,9 +74,12 @@ func (st *stage) endHolds(ctx context.Context, e ending) (r *result, drained tim
 	if err != nil {
 		return nil, 0, err
 	}
-	streams := elephants(8, false)
+	streams, fill, drain := elephants(8, false), fillTime, drainTime
+	if st.short {
+		fill, drain = shortFill, 0 // until all is quiet
+	}
 	for _, s := range streams {
-		s.until = fillTime
+		s.until = fill
 	}
 	if streams, err = p.forth(streams...); err != nil {
 		return nil, 0, err
@@ -81,8 +89,8 @@ func (st *stage) endHolds(ctx context.Context, e ending) (r *result, drained tim
 		return nil, 0, err
 	}
 	var ended time.Time
-	all, err := play(ctx, streams, fillTime+drainTime, nil, func(load *pour) error {
-		wait(ctx, time.Until(load.begin.Add(fillTime)))
+	all, err := play(ctx, streams, fill+drain, nil, func(load *pour) error {
+		wait(ctx, time.Until(load.begin.Add(fill)))
 		if err := p.leaf.Held(ctx, "pfcm"); err != nil {
 			return err
 		}

@@ -55,6 +55,6 @@ var scenarios = []scenario{
 	{name: "fair-share", about: "one of four senders ignores Rate Advice, and no flow is held", run: fairShare},
 	{name: "ipv4-elephants", about: "flows of IPv4 fill a queue, and small ones are behind them", run: ipv4Elephants},
 	{name: "many-holds", about: "256 flows fill a queue, each asked to be held for 60 ms", run: manyHolds},
-	{name: "holds-end", about: "all holds end at once: PFCM disabled, sluiced terminated or killed", run: holdsEnd},
+	{name: "holds-end", about: "all holds end at once: PFCM disabled, sluiced terminated or killed", short: true, run: holdsEnd},
 	{name: "all-together", about: "placement, PFCM and Rate Advice at once", run: allTogether},
 }

@@ -63,6 +63,8 @@ func TestSameVerdictAsYanglint(t *testing.T) {
 		"no such threshold":              {[]Row{threshold, {"SLUICE_PORT", "Ethernet0", fields{"threshold": "silver"}}}, false},
 		"no high mark":                   {[]Row{{"SLUICE_THRESHOLD", "t", nil}}, false},
 		"high mark 0":                    {[]Row{{"SLUICE_THRESHOLD", "t", fields{"high_bytes": "0"}}}, false},
+		"high mark 1, low mark 0":        {[]Row{{"SLUICE_THRESHOLD", "t", fields{"high_bytes": "1", "low_bytes": "0"}}}, false},
+		"least marks":                    {[]Row{{"SLUICE_THRESHOLD", "t", fields{"high_bytes": "2", "low_bytes": "0"}}}, true},
 		"largest high mark":              {[]Row{{"SLUICE_THRESHOLD", "t", fields{"high_bytes": "18446744073709551615"}}}, true},
 		"one more":                       {[]Row{{"SLUICE_THRESHOLD", "t", fields{"high_bytes": "18446744073709551616"}}}, false},
 		"negative":                       {[]Row{{"SLUICE_THRESHOLD", "t", fields{"high_bytes": "-1"}}}, false},

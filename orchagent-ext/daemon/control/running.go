@@ -14,6 +14,7 @@ import (
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/task"
+	"sluice/orchagent-ext/hold/congestion"
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/neighbors"
 	"sluice/orchagent-ext/hold/watch"
@@ -58,6 +59,12 @@ type naming struct {
 
 // marks are those of a queue, in octets. The zero value watches no flow there.
 type marks struct{ high, low uint32 }
+
+// marksOf returns the marks of a threshold that the model allows: low is 1 or more, since 0 is half of
+// high for a switch, and below high.
+func marksOf(t *congestion.Threshold) marks {
+	return marks{uint32(min(t.High, math.MaxUint32)), uint32(min(max(t.Low, 1), math.MaxUint32-1))}
+}
 
 // newRunning returns flow control of a switch, which is idle until it is configured.
 func newRunning(m mode, env *Environment) (_ *running, err error) {
@@ -223,8 +230,7 @@ func (r *running) mark(queues map[sai.ObjectID]flowcontrol.Queue) error {
 		}
 	}
 	for queue, q := range queues {
-		t := q.Threshold
-		set(queue, marks{uint32(min(t.High, math.MaxUint32)), uint32(min(max(t.Low, 1), math.MaxUint32-1))})
+		set(queue, marksOf(&q.Threshold))
 	}
 	if len(errs) > 0 {
 		return fmt.Errorf("set the marks of %d queues: %w", len(errs), errs[0])

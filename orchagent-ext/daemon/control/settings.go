@@ -98,9 +98,9 @@ func (w wanted) config() *flowcontrol.Config {
 // configuration that leaves queues alone is complete where none is watched.
 func (w wanted) partial() string {
 	switch {
-	case w.Choices.Method(engine.NeedHold) == engine.None:
+	case w.Choices.Method(engine.NeedHold) == engine.None && w.holds():
 		return "neighbors are asked for holds, and no flow is held here: " + w.Choices[engine.NeedHold].Reason
-	case !w.watches() && needsThreshold(&w.Task):
+	case !w.watches() && (needsThreshold(&w.Task) || w.Task.Generate && len(w.Thresholds) > 0):
 		return "flows are held at their senders, and nothing is sent about queues: " + w.Choices[engine.NeedThreshold].Reason
 	}
 	return ""
@@ -108,6 +108,9 @@ func (w wanted) partial() string {
 
 // watches reports whether the switch watches single flows.
 func (w wanted) watches() bool { return w.Choices.Method(engine.NeedThreshold) != engine.None }
+
+// holds reports whether flows are to be held here.
+func (w wanted) holds() bool { return w.Task.Obey || w.Task.Ingress != nil }
 
 // unable returns why the switch neither watches single flows nor holds those that are to be
 // held; nil: it does.
@@ -118,7 +121,7 @@ func (w wanted) unable() error {
 	if w.watches() {
 		return nil
 	}
-	if w.Choices.Method(engine.NeedHold) == engine.Source && (w.Task.Obey || w.Task.Ingress != nil) {
+	if w.Choices.Method(engine.NeedHold) == engine.Source && w.holds() {
 		return nil
 	}
 	return errors.New(w.Choices[engine.NeedThreshold].Reason)

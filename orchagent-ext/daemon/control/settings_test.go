@@ -4,6 +4,8 @@ package control
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"strings"
@@ -112,6 +114,29 @@ func TestFlowControlClearsMarksOfAnEarlierProcess(t *testing.T) {
 	clear(m.set)
 	if err := l.mark(nil); err != nil || len(m.set) != 1 || m.set[503] != (marks{}) {
 		t.Errorf("then set %v, %v", m.set, err)
+	}
+}
+
+// TestMarksOfAllowedThresholdsAreTaken: a switch refuses a low mark that is not below the high one, and
+// takes 0 for half of it; every threshold that the model allows has marks that it takes.
+func TestMarksOfAllowedThresholdsAreTaken(t *testing.T) {
+	const most = math.MaxUint32
+	values := []uint64{0, 1, 2, 3, 100_000, most - 1, most, most + 1, most + 2, math.MaxUint64 - 1, math.MaxUint64}
+	allowed := 0
+	for _, high := range values {
+		for _, low := range values {
+			row := rows.Row{Table: "SLUICE_THRESHOLD", Key: "gold", Fields: map[string]string{"high_bytes": fmt.Sprint(high), "low_bytes": fmt.Sprint(low)}}
+			if _, err := rows.Decode(row); err != nil {
+				continue
+			}
+			allowed++
+			if m := marksOf(&congestion.Threshold{High: high, Low: low}); m.low == 0 || m.low >= m.high {
+				t.Errorf("high_bytes %d, low_bytes %d: marks %d and %d", high, low, m.high, m.low)
+			}
+		}
+	}
+	if allowed < len(values) {
+		t.Errorf("%d pairs are allowed", allowed)
 	}
 }
 

@@ -41,6 +41,8 @@ func TestMessagesWithoutQueuesNeedNoThreshold(t *testing.T) {
 		want bool
 	}{
 		"PFCM":                   {flowcontrol.Config{Generate: true}, true},
+		"PFCM that is obeyed":    {flowcontrol.Config{Generate: true, Obey: true}, false},
+		"PFCM and PFC":           {flowcontrol.Config{Generate: true, Obey: true, Translate: true}, true},
 		"advice about queues":    {flowcontrol.Config{Advice: advice}, true},
 		"Rate Advice to clients": {flowcontrol.Config{Advice: advice, Ingress: &flowcontrol.Ingress{Client: flowcontrol.ClientRateAdvice}}, false},
 		"holds at senders":       {flowcontrol.Config{Advice: advice, Source: &flowcontrol.Source{}}, false},
@@ -70,8 +72,19 @@ func TestHoldsAtSendersNeedNoQueue(t *testing.T) {
 	if w := want.warnings(c, nil); len(w) != 0 {
 		t.Errorf("warnings %q", w)
 	}
-	if want.partial() == "" {
+	if p := want.partial(); p != "" {
+		t.Errorf("no queue has a threshold, and PFCM is obeyed: %s", p)
+	}
+	watched := pfcm
+	watched.Thresholds = map[string]Threshold{"Ethernet4": {}}
+	if by(watched, engine.None, engine.Source).partial() == "" {
 		t.Error("PFCM about queues is configured, none is watched, and that is no fault")
+	}
+	if by(pfcm, engine.Exact, engine.None).partial() == "" {
+		t.Error("PFCM is to be obeyed, no flow can be held, and that is no fault")
+	}
+	if p := by(Settings{PFCM: true, Task: flowcontrol.Config{Generate: true}}, engine.Exact, engine.None).partial(); p != "" {
+		t.Errorf("PFCM is only sent: %s", p)
 	}
 	if p := by(Settings{PFCM: true, Task: flowcontrol.Config{Obey: true}}, engine.None, engine.Source).partial(); p != "" {
 		t.Errorf("nothing about queues is configured: %s", p)

@@ -55,11 +55,12 @@ func lowTargets(c *flowcontrol.Config) (w []string) {
 	return w
 }
 
-// needsThreshold reports whether a threshold is the only cause of messages. Rate Advice has others:
-// a policy of rates, and at the gateway of its own sources the PPFC that it receives for clients.
+// needsThreshold reports whether nothing is done without a threshold. A node that obeys PFCM may
+// have none. Rate Advice has other causes: a policy of rates, and at the gateway of its own sources the
+// PPFC that it receives for clients.
 func needsThreshold(c *flowcontrol.Config) bool {
 	clients := c.Source != nil || c.Ingress != nil && c.Ingress.Client != flowcontrol.ClientNone
-	if c.Generate || c.Translate && c.Obey || c.Advice != nil && !clients && len(c.Advice.Policies) == 0 {
+	if c.Generate && !c.Obey || c.Translate && c.Obey || c.Advice != nil && !clients && len(c.Advice.Policies) == 0 {
 		return true
 	}
 	if c.PPFC == nil {

@@ -65,7 +65,9 @@ func (o *orch) describe(s *status.Report) {
 	o.path.Describe(s)
 	s.Warn(o.sw.Warnings()...)
 	s.Warn(o.sw.audit.Warnings()...)
-	s.Row.Drift = telemetry.Text(strings.Join(o.sw.audit.Texts(), "; "))
+	losses := o.sw.engine.Losses()
+	s.Warn(losses.Warnings()...)
+	s.Row.Drift = telemetry.Text(strings.Join(append(o.sw.audit.Texts(), losses.Texts()...), "; "))
 	s.Warn(o.entries.Warning(o.conf.Now()))
 	shown := o.entries.Heaviest()
 	o.streams.Show(shown, o.entries.All)
@@ -155,6 +157,8 @@ func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
 	ids := o.streams.Counts()
 	noCapacity, noRoom, evicted := o.entries.Refused()
 	driftFound, driftMended := o.sw.audit.Counts()
+	objectsLost, objectsPut := o.sw.engine.Losses().Counts()
+	driftFound, driftMended = driftFound+objectsLost, driftMended+objectsPut
 	return &telemetry.Stats{
 		ReadTime: telemetry.FineStamp(o.conf.Now()), LabelSkippedPercent: &share,
 		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost.RingFull, CpuPoliced: &lost.Policed, CpuDiscarded: lost.Discarded,

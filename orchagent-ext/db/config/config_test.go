@@ -180,13 +180,13 @@ func TestBadRowsAreRejectedWhole(t *testing.T) {
 		"the last good one stays": {
 			[][]sonicdb.Change{ports, {gold, port}, {set("SLUICE_THRESHOLD", "gold", fields{"high_bytes": "0"})}},
 			"gold=1000 Ethernet0=gold",
-			[]string{`SLUICE_THRESHOLD|gold: high_bytes "0": must be 1 or more`},
-			[]string{`SLUICE_THRESHOLD|gold: high_bytes "0": must be 1 or more`},
+			[]string{`SLUICE_THRESHOLD|gold: high_bytes "0": must be 2 or more`},
+			[]string{`SLUICE_THRESHOLD|gold: high_bytes "0": must be 2 or more`},
 		},
 		"and stays, and is not told again": {
 			[][]sonicdb.Change{ports, {gold}, {set("SLUICE_THRESHOLD", "gold", fields{"high_bytes": "0"})}, {port}},
 			"gold=1000 Ethernet0=gold",
-			[]string{`SLUICE_THRESHOLD|gold: high_bytes "0": must be 1 or more`}, nil,
+			[]string{`SLUICE_THRESHOLD|gold: high_bytes "0": must be 2 or more`}, nil,
 		},
 		"mended": {
 			[][]sonicdb.Change{ports, {gold}, {set("SLUICE_THRESHOLD", "gold", nil)}, {set("SLUICE_THRESHOLD", "gold", fields{"high_bytes": "7"})}},
@@ -350,7 +350,7 @@ func TestSnapshotsAreImmutable(t *testing.T) {
 // Every table of the model is in the snapshot, and none has another's rows.
 func TestSnapshotHasEveryTable(t *testing.T) {
 	good := map[string]sonicdb.Change{ // rows that are in force without further fields
-		"SLUICE_THRESHOLD":       set("SLUICE_THRESHOLD", "n", fields{"high_bytes": "1"}),
+		"SLUICE_THRESHOLD":       set("SLUICE_THRESHOLD", "n", fields{"high_bytes": "2"}),
 		"SLUICE_PORT":            set("SLUICE_PORT", "Ethernet0", nil),
 		"SLUICE_PPFC_GATEWAY":    set("SLUICE_PPFC_GATEWAY", "::/0", fields{"gateway": "::1"}),
 		"SLUICE_RATE_POLICY":     set("SLUICE_RATE_POLICY", "n", fields{"rate_mbps": "1"}),

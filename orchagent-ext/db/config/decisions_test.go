@@ -37,7 +37,7 @@ func TestDecisionsHoldWhereRowsAreSilent(t *testing.T) {
 		}},
 		"SLUICE_IPFIX_COLLECTOR": {fields{"address": "::1"}, fields{"path_mtu": "1280", "transport": "udp"}},
 		"SLUICE_PORT":            {nil, fields{"role": "fabric"}},
-		"SLUICE_THRESHOLD":       {fields{"high_bytes": "1"}, fields{"action": "pause", "average_us": "0", "reduction": "50"}},
+		"SLUICE_THRESHOLD":       {fields{"high_bytes": "2"}, fields{"action": "pause", "average_us": "0", "reduction": "50"}},
 	} {
 		row := rows.Row{Table: name, Key: "global", Fields: tt.needs}
 		if name == "SLUICE_PORT" {

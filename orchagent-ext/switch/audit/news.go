@@ -77,8 +77,9 @@ func isOverrun(err error) bool { return errors.Is(err, unix.ENOBUFS) }
 // note keeps the author of a change.
 func (n *news) note(m *syscall.NetlinkMessage) {
 	const ifindexAt = 4 // in ifinfomsg and tcmsg
-	if m.Header.Pid == 0 || len(m.Data) < ifindexAt+4 {
-		return
+	pid := process(m.Header.Pid)
+	if pid == 0 || pid == os.Getpid() || len(m.Data) < ifindexAt+4 {
+		return // of the kernel, or what Sluice put back
 	}
 	key := fmt.Sprint(binary.NativeEndian.Uint32(m.Data[ifindexAt:]))
 	if m.Header.Type == unix.RTM_DELLINK { // its index means nothing any longer
@@ -89,7 +90,7 @@ func (n *news) note(m *syscall.NetlinkMessage) {
 	if len(n.authors) > 4096 {
 		clear(n.authors)
 	}
-	n.authors[key] = author{who(m.Header.Pid), time.Now()}
+	n.authors[key] = author{who(pid), time.Now()}
 }
 
 // nameOf returns the name of the netdev that a message is about; "": it has none.
@@ -106,12 +107,23 @@ func nameOf(m *syscall.NetlinkMessage) string {
 	return ""
 }
 
-// who names the process behind a port of netlink, which is its id, as a rule.
-func who(port uint32) string {
-	if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", port)); err == nil {
-		return fmt.Sprintf("%s (pid %d)", strings.TrimSpace(string(name)), port)
+// process returns the id of the process behind a port of netlink; 0: it is unknown. The port of a
+// process's first socket is its id; libnl numbers the others above that, and the kernel gives them
+// negative ports of no meaning.
+func process(port uint32) int {
+	const idBits = 22 // PID_MAX_LIMIT of the kernel, and pid_limit of libnl
+	if int32(port) < 0 {
+		return 0
 	}
-	return fmt.Sprintf("pid %d, which has ended", port)
+	return int(port & (1<<idBits - 1))
+}
+
+// who names a process.
+func who(pid int) string {
+	if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil {
+		return fmt.Sprintf("%s (pid %d)", strings.TrimSpace(string(name)), pid)
+	}
+	return fmt.Sprintf("pid %d, which has ended", pid)
 }
 
 // by returns who changed a netdev a moment before; "": unknown.

@@ -22,6 +22,11 @@ type Part struct{ Kind, Place string }
 // String is the part as rows and logs have it.
 func (p Part) String() string { return p.Kind + " " + p.Place }
 
+// Compare orders parts by kind and place.
+func (p Part) Compare(other Part) int {
+	return cmp.Or(cmp.Compare(p.Kind, other.Kind), cmp.Compare(p.Place, other.Place))
+}
+
 // Finding is a part that is other than Sluice made it.
 type Finding struct {
 	Part
@@ -113,9 +118,7 @@ func (j *Judge) all() (all []*record) {
 	for _, r := range j.parts {
 		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b *record) int {
-		return cmp.Or(cmp.Compare(a.last.Kind, b.last.Kind), cmp.Compare(a.last.Place, b.last.Place))
-	})
+	slices.SortFunc(all, func(a, b *record) int { return a.last.Compare(b.last.Part) })
 	return all
 }
 

@@ -81,7 +81,8 @@ func (e *Engine) try(p Policy, c Choices, f Features) (took bool, err error) {
 // Reconcile is to run.
 func (e *Engine) CheckDrift() (changed bool, err error) {
 	if e.sw.shared == nil {
-		return e.retry.due(e.Now()) || e.proof().provable(e.outcome.Choices), nil
+		changed = e.checkObjects()
+		return changed || e.retry.due(e.Now()) || e.proof().provable(e.outcome.Choices), nil
 	}
 	for i := range e.last.without {
 		o := &e.last.without[i].Object
@@ -98,7 +99,7 @@ func (e *Engine) CheckDrift() (changed bool, err error) {
 		}
 		changed = changed || e.offers.changed(abilities, features)
 	}
-	drifted, err := e.sw.drifted()
+	drifted, err := e.checkRows()
 	return changed || drifted, err
 }
 

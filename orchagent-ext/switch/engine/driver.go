@@ -3,7 +3,7 @@
 package engine
 
 // The contract of a driver: [Driver] is required, and optional are the traits [Setter],
-// [Finder], [Prover], [Shared] and [MethodExcluder]. [NewEngine] finds the traits, once.
+// [Finder], [Prover], [Auditor], [Shared] and [MethodExcluder]. [NewEngine] finds the traits, once.
 
 // Driver is one way to the switch.
 type Driver interface {
@@ -63,6 +63,23 @@ type Shared interface {
 	// Foresee returns the record that Create would return. It only reads; it refuses objects
 	// of another owner.
 	Foresee(o *Object) (*Record, error)
+
+	// Answers returns why rows that were taken away stay away for now; nil: they may be put back.
+	Answers() error
+}
+
+// Auditor is a driver of a switch on which other programs may take away or change what Sluice made.
+type Auditor interface {
+	// Audit reads an object of a record back, once each attribute. The zero Loss: it is as recorded,
+	// or cannot be read.
+	Audit(r *Record, existing map[string]*Record) Loss
+}
+
+// Loss is what another program did to an object.
+type Loss struct {
+	Fault   string // what is there instead; "": nothing was done
+	Attr    string // the attribute that has another value; "": the object is gone
+	Another bool   // another owner's is in its place, and stays
 }
 
 // Prover is a driver that can read objects back.

@@ -29,12 +29,14 @@ type Engine struct {
 	log      *slog.Logger
 	prover   Prover         // nil: a method in force counts as active unread
 	excluder MethodExcluder // nil: all methods are tried
+	auditor  Auditor        // nil: objects are not read back later
 
 	offers     offers
 	retry      retry
 	sw         programmer
 	entries    flowEntries
 	redirected redirections
+	losses     losses
 
 	wants   bool   // the policy asks something of the switch
 	policy  Policy // less parts beyond the switch
@@ -51,6 +53,7 @@ func NewEngine(d Driver, l Ledger, log *slog.Logger) (*Engine, error) {
 	e := &Engine{Now: time.Now, log: log, offers: offers{log: log}}
 	e.prover, _ = d.(Prover)
 	e.excluder, _ = d.(MethodExcluder)
+	e.auditor, _ = d.(Auditor)
 	e.sw = programmer{driver: d, objects: map[string]*Record{}, failures: map[string]int{}, fixed: map[string]bool{}}
 	e.sw.setter, _ = d.(Setter)
 	e.sw.finder, _ = d.(Finder)
@@ -96,6 +99,7 @@ func (e *Engine) Len() int { return len(e.sw.objects) + 2*len(e.entries.flows) }
 // and the next call goes on.
 func (e *Engine) Reconcile(p Policy) (Outcome, error) {
 	err := e.reconcile(p)
+	e.putBack(err)
 	o := e.outcome
 	o.Changes = e.sw.changes
 	return o, err

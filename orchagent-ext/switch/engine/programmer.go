@@ -5,7 +5,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -226,24 +225,6 @@ func (p *programmer) try(objects []Object) (took bool, err error) {
 func (p *programmer) missing(key string) {
 	p.ledger.drop(p.objects[key].ID)
 	delete(p.objects, key)
-}
-
-// drifted checks that the objects are as they were created. Those that are gone are
-// forgotten.
-func (p *programmer) drifted() (changed bool, err error) {
-	for _, key := range slices.Sorted(maps.Keys(p.objects)) {
-		r := p.objects[key]
-		was := r.Object
-		there, err := p.driver.Exists(r)
-		if err != nil {
-			return changed, fmt.Errorf("look for %s: %w", r.ID, err)
-		}
-		if !there {
-			p.missing(key)
-		}
-		changed = changed || !there || !r.same(&was)
-	}
-	return changed, nil
 }
 
 // checkBindings forgets the bindings that went with their ports.

@@ -5,6 +5,7 @@ package orchagent
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,6 +123,53 @@ func TestOthersChangeOurRows(t *testing.T) {
 		if changed, err := e.CheckDrift(); changed || err != nil {
 			t.Errorf("still: %v, %v", changed, err)
 		}
+	}
+}
+
+// TestRowsThatAreTakenAwayAreCounted and named; they stay away while orchagent has yet to take changes, and
+// come back when it has.
+func TestRowsThatAreTakenAwayAreCounted(t *testing.T) {
+	p := newPlace(t).start("proposed")
+	e := p.engine(p.driver())
+	p.reconcile(e, exports(4096, "Ethernet0"))
+	want := p.rows()
+	look := func() {
+		t.Helper()
+		changed, err := e.CheckDrift()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed {
+			p.reconcile(e, exports(4096, "Ethernet0"))
+		}
+	}
+	look()
+	if found, _ := e.Losses().Counts(); found > 0 {
+		t.Errorf("losses %q", e.Losses().Texts())
+	}
+	p.orchagent.Stop()
+	other := rows.Row{Table: tableACL, Key: "OTHER", Fields: map[string]string{"type": "L3", "stage": "ingress", "ports": "Ethernet0"}}
+	if err := p.appl.Produce(t.Context(), sonicdb.Change{Row: other}); err != nil {
+		t.Fatal(err)
+	}
+	p.lose(written[2])
+	for range 3 {
+		look()
+		if diff := cmp.Diff(want, p.rows()); diff == "" {
+			t.Fatal("a row is written while orchagent does not take any")
+		}
+	}
+	found, put := e.Losses().Counts()
+	if texts := e.Losses().Texts(); found != 1 || put != 0 || len(texts) != 1 || texts[0] != "row ACL_RULE_TABLE|SLUICE_ROCE:SLUICE_CM: it is gone" {
+		t.Errorf("%d found, %d put back: %q", found, put, texts)
+	}
+	p.restartSwss()
+	p.until("the rows are there again", func() bool { look(); return cmp.Diff(want, p.rows()) == "" })
+	p.set("MIRROR_SESSION", "SLUICE_SAMPLE", "type", "SPAN", "dst_port", "Ethernet8")
+	p.until("so is what was changed", func() bool { look(); return cmp.Diff(want, p.rows()) == "" })
+	texts := strings.Join(e.Losses().Texts(), "; ")
+	if found, put = e.Losses().Counts(); found != 5 || put != 5 || !strings.Contains(texts, "row MIRROR_SESSION|SLUICE_SAMPLE: it was changed; put back 1 times") {
+		t.Errorf("%d found, %d put back: %s", found, put, texts)
 	}
 }
 

@@ -43,6 +43,20 @@ func (d *Driver) Foresee(o *engine.Object) (*engine.Record, error) {
 	return r, nil
 }
 
+// Answers implements [engine.Shared]: while orchagent restores its state, or has yet to take changes of ACLs,
+// what was taken away stays away.
+func (d *Driver) Answers() error {
+	if err := d.warm.wait(time.Now()); err != nil {
+		return err
+	}
+	for _, table := range []string{tableType, tableACL, tableRule} {
+		if waits, err := waiting(d.db.appl, table); err != nil || len(waits) > 0 {
+			return errors.Join(err, engine.ErrPending)
+		}
+	}
+	return nil
+}
+
 // Create implements [engine.Driver].
 func (d *Driver) Create(o *engine.Object, _ map[string]*engine.Record) (*engine.Record, error) {
 	if err := d.warm.wait(time.Now()); err != nil {

@@ -36,6 +36,9 @@ type kind interface {
 
 	// prove is as [engine.Prover] has it.
 	prove(r *engine.Record, at refs) error
+
+	// audit is as [engine.Auditor] has it.
+	audit(r *engine.Record, at refs) engine.Loss
 }
 
 // refs finds the ids of an object's references.

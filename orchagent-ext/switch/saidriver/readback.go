@@ -19,6 +19,8 @@ type readBack struct {
 	empty   error // one reads as if it had never been set
 	differs error // one has another value
 	unread  error // one could not be read
+
+	differing string // the attribute of differs, else of empty
 }
 
 // add adds an attribute; what has its name and value.
@@ -64,6 +66,9 @@ func compare(lib *sai.Library, kind saiattr.Kind, id sai.ObjectID, r *engine.Rec
 		what := fmt.Errorf("%s of %s, set was %s", a.Name, id, attr.Value)
 		if same, empty, known, err := compareOne(lib, kind, id, a, attr.Value, at); known || err != nil {
 			all.add(same, empty, what, err)
+			if err == nil && !same && (all.differing == "" || !empty) {
+				all.differing = a.Name
+			}
 		}
 	}
 	return all

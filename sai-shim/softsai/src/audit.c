@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@
 #include "queue.h"
 #include "tc_view.h"
 
-#define FILTERS 64 /* that are looked at where packets meet them */
+#define FILTERS 64 /* at one place of a port, for which there is room at first */
 #define ALL_FIFOS ((1U << SOFTSAI_QUEUES) - 1)
 
 /* A direction of a port. */
@@ -62,34 +63,59 @@ static void name_program(struct tc_filter *f)
 	close(fd);
 }
 
-static int check_side(struct drift_list *l, const struct side *s, uint32_t ifindex, const char *name)
+/* All filters of a port in the order in which packets meet them, to be freed; NULL: *err says why. */
+static struct tc_filter *read_filters(uint32_t ifindex, enum bpf_tc_attach_point point, size_t *n, int *err)
 {
-	struct tc_filter all[FILTERS], *f;
-	uint32_t id = program_id(program_of(s));
-	size_t n, ahead = 0;
-	int err = tc_view_filters(ifindex, s->point, all, FILTERS, &n);
+	for (size_t room = FILTERS;; room = *n + FILTERS) {
+		struct tc_filter *all = calloc(room, sizeof(*all));
 
-	if (err)
-		return err;
+		*err = all ? tc_view_filters(ifindex, point, all, room, n) : -ENOMEM;
+		if (!*err && *n <= room)
+			return all;
+		free(all);
+		if (*err)
+			return NULL;
+	}
+}
+
+static void check_filters(struct drift_list *l, const struct side *s, const char *name, struct tc_filter *all, size_t n)
+{
+	uint32_t id = program_id(program_of(s));
+	char others[40] = "";
+	size_t ahead = 0;
+
 	while (ahead < n && (all[ahead].preference != FILTER_PREFERENCE || all[ahead].handle != FILTER_HANDLE))
 		ahead++;
 	if (ahead == n) {
 		drift_add(l, s->program, name, true, "the filter of Sluice's program is gone");
-		return 0;
+		return;
 	}
 	if (all[ahead].program != id) {
 		name_program(&all[ahead]);
 		drift_add(l, s->program, name, false, "another program is in its place: %s, id %u", all[ahead].name,
 			  all[ahead].program);
 	}
-	for (f = all; f < all + ahead; f++) {
-		name_program(f);
-		drift_add(
-			l, s->ahead, name, false,
-			"%s filter %s (preference %u, program %u) is ahead of Sluice's, which does not see packets that it lets through or drops",
-			f->kind, f->name, f->preference, f->program);
-	}
-	return 0;
+	if (!ahead)
+		return;
+	name_program(all);
+	if (ahead > 1)
+		snprintf(others, sizeof(others), ", the first of %zu,", ahead);
+	drift_add(
+		l, s->ahead, name, false,
+		"%s filter %s (preference %u, program %u)%s is ahead of Sluice's, which does not see packets that it lets through or drops",
+		all->kind, all->name, all->preference, all->program, others);
+}
+
+static int check_side(struct drift_list *l, const struct side *s, uint32_t ifindex, const char *name)
+{
+	size_t n = 0;
+	int err;
+	struct tc_filter *all = read_filters(ifindex, s->point, &n, &err);
+
+	if (all)
+		check_filters(l, s, name, all, n);
+	free(all);
+	return err;
 }
 
 static void check_queues(struct drift_list *l, const struct tc_qdiscs *q, const char *name)

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +14,18 @@
 #include "egress.h"
 #include "egress.skel.h"
 #include "hold.h"
+#include "log.h"
 #include "object.h"
 #include "plane.h"
 #include "queue.h"
 #include "reader.h"
 #include "session.h"
 #include "slots.h"
+#include "storm.h"
 
 #define TICK SOFTSAI_REPEAT   /* ns between reads of the flows above their mark */
 #define RECONCILE 10000000ULL /* ns between checks of queues that do not move */
+#define WARN 60000000000ULL   /* ns between warnings of PFC without an end */
 #define ABOVE 8192	      /* flows that are read again; beyond that the programs' events suffice */
 
 /* A flow above its high mark, with its last event. */
@@ -35,7 +39,10 @@ static struct reader reader = { .what = "events of flows", .tick = NULL };
 static struct above *above;
 static uint16_t *places; /* in above, plus 1, by the number of the flow's slot */
 static uint32_t above_count;
-static uint64_t reconciled; /* when */
+static uint64_t reconciled;				   /* when */
+static struct storm storms[SOFTSAI_LINES][SOFTSAI_QUEUES]; /* by the number of the port */
+static uint64_t ignored;				   /* PFC frames, since the neighbor pauses without an end */
+static uint64_t warned;					   /* when; 0: never */
 static sai_object_id_t switch_id;
 static sai_sluice_flow_event_notification_fn notify;
 /* Held while notify is called, so that no call comes after it was taken back. */
@@ -123,7 +130,38 @@ static int deliver(void *context, void *data, size_t size)
 	return 0;
 }
 
-/* Pauses or resumes the classes of a PFC frame at the port that received it. */
+/* Warns of a neighbor that pauses a class without an end. */
+static void warn_storm(uint32_t ifindex, uint32_t class, uint64_t now)
+{
+	char name[IF_NAMESIZE] = "";
+
+	ignored++;
+	if (warned && now - warned < WARN)
+		return;
+	if_indextoname(ifindex, name);
+	warn("%s: the neighbor pauses class %u by PFC for more than %llu ms: the class goes on for as long (%llu frames ignored at all ports)",
+	     name, class, STORM_LIMIT / 1000000, (unsigned long long)ignored);
+	warned = now;
+}
+
+/* Pauses or resumes the classes of a PFC frame at the port that received it, of the number i. */
+static void pause_port(const struct softsai_pause *p, const struct queue_port *port, size_t i)
+{
+	uint64_t now = slots_now(), pause;
+
+	for (uint32_t queue = 0; queue < SOFTSAI_QUEUES; queue++) {
+		sai_sluice_match_t match = { .type = SAI_SLUICE_MATCH_CLASS, .value = queue };
+
+		if (!(p->enabled >> queue & 1))
+			continue;
+		/* A quantum is the time of 512 bits. */
+		if (storm_obeys(&storms[i][queue], now, p->quanta[queue] * 64 * 1000000000ULL / port->rate, &pause))
+			hold_set(p->ifindex, &match, pause, 0);
+		else
+			warn_storm(p->ifindex, queue, now);
+	}
+}
+
 static int pause_classes(void *context, void *data, size_t size)
 {
 	const struct softsai_pause *p = data;
@@ -132,17 +170,9 @@ static int pause_classes(void *context, void *data, size_t size)
 	(void)context;
 	if (size < sizeof(*p))
 		return 0;
-	for (size_t i = 0; queue_port(i, &port); i++) {
-		if (port.ifindex != p->ifindex)
-			continue;
-		for (uint32_t queue = 0; queue < SOFTSAI_QUEUES; queue++) {
-			sai_sluice_match_t match = { .type = SAI_SLUICE_MATCH_CLASS, .value = queue };
-
-			/* A quantum is the time of 512 bits. */
-			if (p->enabled >> queue & 1)
-				hold_set(p->ifindex, &match, p->quanta[queue] * 64 * 1000000000ULL / port.rate, 0);
-		}
-	}
+	for (size_t i = 0; i < SOFTSAI_LINES && queue_port(i, &port); i++)
+		if (port.ifindex == p->ifindex)
+			pause_port(p, &port, i);
 	return 0;
 }
 
@@ -197,6 +227,7 @@ sai_status_t flows_open(sai_object_id_t id, int realtime)
 	if (!above || !places)
 		return SAI_STATUS_NO_MEMORY;
 	above_count = 0;
+	memset(storms, 0, sizeof(storms));
 	session_open();
 	switch_id = id;
 	reader.realtime = realtime;

@@ -57,9 +57,9 @@ static void read_filter(struct nlmsghdr *h, void *arg)
 	struct tc_filter *f;
 
 	/* Without a handle it is the head of a list; other chains are met by a jump alone. */
-	if (!tc->tcm_handle || !kind || (chain && nla_get_u32(chain)) || l->count == l->room)
+	if (!tc->tcm_handle || !kind || (chain && nla_get_u32(chain)) || l->count++ >= l->room)
 		return;
-	f = (struct tc_filter *)l->list + l->count++;
+	f = (struct tc_filter *)l->list + l->count - 1;
 	*f = (struct tc_filter){ .preference = TC_H_MAJ(tc->tcm_info) >> 16, .handle = tc->tcm_handle };
 	nla_strlcpy(f->kind, kind, sizeof(f->kind));
 	if (strcmp(f->kind, "bpf") != 0 || !options || nla_parse_nested(all, TCA_BPF_MAX, options, NULL))

@@ -34,7 +34,7 @@ struct tc_filter {
 /* Fills in the qdiscs of n netdevs, whose indexes rise. */
 int tc_view_qdiscs(struct tc_qdiscs *netdevs, size_t n);
 
-/* The first filters of a netdev, up to room, in the order in which packets meet them. */
+/* The first filters of a netdev, up to room, in the order in which packets meet them; *n: how many there are. */
 int tc_view_filters(uint32_t ifindex, enum bpf_tc_attach_point point, struct tc_filter *filters, size_t room,
 		    size_t *n);
 

@@ -6,6 +6,7 @@
 
 #include "hide.h"
 #include "pace.h"
+#include "storm.h"
 #include "tables.h"
 #include "type.h"
 #include "value.h"
@@ -187,9 +188,85 @@ static void test_pace(void)
 	assert(drain(&p, now, 1000000) == 0);
 }
 
+/*
+ * The receiver of what leaves: a queue that takes 2 MB/s. The sender stalls for so long after each
+ * so many packets. Returns the most octets that ever waited there.
+ */
+static uint64_t receive(uint64_t waiting, uint64_t stall, int each)
+{
+	struct pace p = {};
+	uint64_t now = pass(&p, 1000 * MS, MS / 2, 1000 * MS), last = now, depth = 0, most = 0, out;
+
+	for (int sent = 1; waiting; waiting -= 1000, sent++) {
+		uint64_t at = pace_at(&p, now, waiting);
+
+		now = at > now ? at : now;
+		pace_take(&p, now, waiting, 1000);
+		out = (now - last) / 500; /* 2 MB/s */
+		depth = (depth > out ? depth - out : 0) + 1000;
+		last = now;
+		most = depth > most ? depth : most;
+		if (sent % each == 0)
+			now += stall;
+	}
+	return most;
+}
+
+/* However the sender stalls, short of a freeze, the next queue gets what it takes, and a burst or two. */
+static void test_stalls(void)
+{
+	for (uint64_t stall = 0; stall < 95; stall += 5)
+		assert(receive(1000000, stall * MS, 100) <= 3 * 2 * 1000 * PACE_BURST / MS);
+	for (int each = 1000; each < 3500; each += 50) /* near the end of the time as well */
+		assert(receive(3000000, 90 * MS, each) <= 3 * 2 * 1000 * PACE_BURST / MS);
+}
+
+/* A neighbor that refreshes a pause for ever, each so many ns; returns how many of 1000 ms it paused. */
+static uint64_t storm(struct storm *s, uint64_t *now, uint64_t asked, uint64_t each)
+{
+	uint64_t paused = 0, until = 0, pause;
+
+	for (uint64_t end = *now + 1000 * MS; *now < end; *now += each) {
+		if (storm_obeys(s, *now, asked, &pause))
+			until = *now + pause;
+		if (*now < until)
+			paused += until - *now < each ? until - *now : each;
+	}
+	return paused / MS;
+}
+
+/* A pause without an end is obeyed for the limit, and ignored as long; a resume ends both. */
+static void test_storm(void)
+{
+	struct storm s = {};
+	uint64_t now = 1000 * MS, pause;
+
+	assert(storm(&s, &now, 10 * MS, 5 * MS) == 600); /* 400, not 400, 200 */
+	s = (struct storm){};
+	assert(storm(&s, &now, 30000 * MS, 5 * MS) ==
+	       600); /* of a slow port: each frame asks for more than the limit */
+	assert(storm_obeys(&s, now, 0, &pause) && !pause);
+	assert(storm_obeys(&s, now, 10 * MS, &pause) && pause == 10 * MS);
+	/* A neighbor that resumes, or lets a pause end, is obeyed for good. */
+	for (int i = 0; i < 1000; i++, now += 10 * MS) {
+		assert(storm_obeys(&s, now, 20 * MS, &pause) && pause == 20 * MS);
+		assert(storm_obeys(&s, now + 9 * MS, 0, &pause) && !pause);
+	}
+	for (int i = 0; i < 1000; i++, now += 11 * MS)
+		assert(storm_obeys(&s, now, 10 * MS, &pause) && pause == 10 * MS);
+	/* Of one long pause without a refresh the rest is void. */
+	now += 1000 * MS;
+	assert(storm_obeys(&s, now, 30000 * MS, &pause) && pause == STORM_LIMIT);
+	assert(!storm_obeys(&s, now + STORM_LIMIT, MS, &pause) &&
+	       !storm_obeys(&s, now + 2 * STORM_LIMIT - 1, MS, &pause));
+	assert(storm_obeys(&s, now + 2 * STORM_LIMIT, MS, &pause) && pause == MS);
+}
+
 int main(void)
 {
 	test_pace();
+	test_stalls();
+	test_storm();
 	test_values();
 	test_give();
 	test_unknown();
