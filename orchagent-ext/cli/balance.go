@@ -168,7 +168,7 @@ func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (sca
 	for _, s := range b.Spreads {
 		s.PerPath = make([]uint64, b.Paths)
 	}
-	s, err := scan{look: roce.LookCopies, samples: true}.read(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
+	s, err := scan{look: roce.LookCopies, samples: true}.read(cmd, r, samePacket(), func(f *capture.Frame, p *roce.Packet, err error) error {
 		if err != nil {
 			return nil
 		}

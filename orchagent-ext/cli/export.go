@@ -207,7 +207,7 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 	// Samples are systematic, by count: RFC 5475 section 5.1. Flows expire by the time of every frame,
 	// those included that are left out.
 	seen := uint32(0)
-	s, err := scan{look: roce.LookCopies}.read(cmd, r, func(f *capture.Frame, p *roce.Packet, err error) error {
+	s, err := scan{look: roce.LookCopies}.read(cmd, r, samePacket(), func(f *capture.Frame, p *roce.Packet, err error) error {
 		now := f.Nanos()
 		if err != nil {
 			if !errors.Is(err, roce.ErrNotRoCE) {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sluice/orchagent-ext/cli/capture"
 	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/flows/flow"
@@ -47,23 +46,14 @@ func newHealth(r frameSource) *healthTable {
 	return h
 }
 
-// observe returns a packet's source queue pair with its provenance, and the event
-// that its PSN means.
-func (h *healthTable) observe(f *capture.Frame, p *roce.Packet) (qp uint32, from flow.Provenance, e health.Event, missing uint32) {
-	now := f.Nanos()
-	of := h.flows.Observe(p, now)
-	qp, from = h.flows.SrcQP(of)
-	e, missing = h.table.Observe(p, health.Seen{Time: now, Point: f.Point(), SrcQP: qp, From: from, Slot: of.Slot(), Part: f.Part()})
-	return qp, from, e, missing
-}
-
-// observeBurst is observe for several packets.
-func (h *healthTable) observeBurst(b *burst) {
+// observeBurst learns from the packets of a burst, and passes what each one's PSN means to each,
+// which may be nil. h.seen has their source queue pairs then.
+func (h *healthTable) observeBurst(b *burst, each func(i int, e health.Event, missing uint32)) {
 	h.flows.ObserveBurstAt(b.packets[:b.n], b.times[:b.n], func(i int, of *flow.Flow) {
 		qp, from := h.flows.SrcQP(of)
 		h.seen[i] = health.Seen{Time: b.times[i], Point: b.points[i], SrcQP: qp, From: from, Slot: of.Slot(), Part: b.parts[i]}
 	})
-	h.table.ObserveBurst(b.packets[:b.n], h.seen[:b.n])
+	h.table.ObserveBurst(b.packets[:b.n], h.seen[:b.n], each)
 }
 
 // records are all directions, those in which most was sent first.
@@ -337,7 +327,7 @@ func (a *answers) cnps(said string) string {
 // printHealth reads packets to their end, and prints how the connections fare.
 func printHealth(cmd *cobra.Command, r frameSource, format output.Format, icrc bool, filter *packetFilter) error {
 	h := newHealth(r)
-	s, err := scanBursts(cmd, r, icrc, filter.ofFlows(), h.observeBurst)
+	s, err := scanBursts(cmd, r, icrc, filter.ofFlows(), func(b *burst) { h.observeBurst(b, nil) })
 	// The directions that were seen before an error are shown, too.
 	if printErr := h.print(cmd, format); err == nil {
 		err = printErr

@@ -30,6 +30,8 @@ type notification struct {
 func newNotification(p *notify.Packet, err error) *notification {
 	var refused *notify.Error
 	switch {
+	case err == notify.ErrNotNotification: // nearly all
+		return nil
 	case err == nil:
 		return &notification{Verdict: "accepted", Fields: p.Fields()}
 	case !errors.As(err, &refused) || refused.Kind == notify.KindNone:

@@ -94,6 +94,10 @@ type record struct {
 
 	// Notification is the message in a CNP or a Rate Advice.
 	Notification *notification `json:"notification,omitempty"`
+
+	qp    uint32 // that SrcQP points to
+	from  string // that SrcQPFrom points to
+	right bool   // that ICRCOK points to
 }
 
 // session is between whom a RoCEv2 session is.
@@ -119,16 +123,15 @@ func newNotificationRecord(f *capture.Frame, n *notification, e *notify.Envelope
 	return notificationRecord{f.Number, f.Time.UTC(), n, e, in, out}
 }
 
-// cells is the record as a row of the table of packets.
-func (r notificationRecord) cells(start time.Time, ports bool) []string {
+// row implements [shown].
+func (r notificationRecord) row(cells []string, start time.Time, ports bool) []string {
 	src, dst, label := "-", "-", "-"
 	if e := r.envelope; e.Src.IsValid() {
 		src, dst, label = e.Src.String(), e.Dst.String(), labelText(e.Src, e.FlowLabel)
 	}
-	cells := []string{
-		fmt.Sprint(r.Frame), secondsAfter(start, r.Time), src, dst, "-", label, "-", "-", "-",
-		r.Notification.kind(), "-", "-", "-", "-", "-", "-", r.Notification.cell(),
-	}
+	cells = append(cells,
+		strconv.Itoa(r.Frame), secondsAfter(start, r.Time), src, dst, "-", label, "-", "-", "-",
+		r.Notification.kind(), "-", "-", "-", "-", "-", "-", r.Notification.cell())
 	return withPorts(cells, ports, r.in, r.out)
 }
 
@@ -137,7 +140,7 @@ func secondsAfter(start, t time.Time) string {
 	if start.IsZero() || t.IsZero() {
 		return "-"
 	}
-	return fmt.Sprintf("%.6f", t.Sub(start).Seconds())
+	return strconv.FormatFloat(t.Sub(start).Seconds(), 'f', 6, 64)
 }
 
 // timeOf returns a time in ns since 1970 for output; the zero value for flow.NoTime.
@@ -223,16 +226,16 @@ type (
 	}
 )
 
-// newRecord returns the packet's fields; qp and from are its source queue pair as
-// known so far, and its provenance.
-func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance) record {
+// set sets the packet's fields; qp and from are its source queue pair as known so far, and its
+// provenance.
+func (r *record) set(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance) {
 	h := p.BTH()
-	r := record{
+	*r = record{
 		Frame: f.Number, Time: f.Time.UTC(), Src: p.PathSrc(), Dst: p.PathDst(), Sport: p.SrcPort(),
 		FlowLabel: p.FlowLabel(), DSCP: p.TrafficClass() >> 2, ECN: ecnNames[p.TrafficClass()&3], VLAN: p.VLANs(), Tunnelled: p.Tunnelled(),
 		Opcode: uint8(h.Opcode), OpcodeName: h.Opcode.String(), PKey: h.PKey, DstQP: h.DestQP, PSN: h.PSN,
 		SE: h.Solicited, M: h.MigReq, Pad: h.Pad, TVer: h.TVer, FECN: h.FECN, BECN: h.BECN, AckReq: h.AckReq,
-		PayloadLen: len(p.Payload()),
+		PayloadLen: len(p.Payload()), qp: qp, from: from.String(),
 	}
 	r.In, r.Out = f.Ports()
 	if f.Sample.Rate > 0 {
@@ -242,12 +245,11 @@ func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance
 		r.Session = &session{p.Src(), p.Dst()}
 	}
 	if from != flow.None {
-		name := from.String()
-		r.SrcQP, r.SrcQPFrom = &qp, &name
+		r.SrcQP, r.SrcQPFrom = &r.qp, &r.from
 	}
 	if got, want, ok := p.ICRC(); ok {
-		right := got == want
-		r.ICRCOK = &right
+		r.right = got == want
+		r.ICRCOK = &r.right
 	}
 	if h, ok := p.XRCETH(); ok {
 		r.XRCETH = &xrceth{h.XRCSRQ}
@@ -279,7 +281,6 @@ func newRecord(f *capture.Frame, p *roce.Packet, qp uint32, from flow.Provenance
 	if m, ok := p.CM(); ok {
 		r.CM = &cm{m.Attribute.String(), m.LocalCommID, m.RemoteCommID, m.LocalQPN, m.RemoteQPN, m.StartingPSN, m.Reason()}
 	}
-	return r
 }
 
 // ecnNames are those of the codepoints of RFC 3168, by their two bits.
@@ -291,8 +292,8 @@ func recordColumns(ports bool) output.Columns {
 	return output.Columns{Header: header, Spare: []string{"FROM", "VLAN", "NOTIFICATION", "ICRC", "SPORT", "DSCP", "FLAGS", "SRC-QP", "ECN", "LABEL", "OUT", "PSN", "FRAME"}}
 }
 
-// cells is the record as a row of the table; times count from start.
-func (r record) cells(start time.Time, ports bool) []string {
+// row implements [shown].
+func (r *record) row(cells []string, start time.Time, ports bool) []string {
 	icrc := "cut"
 	if r.ICRCOK != nil {
 		icrc = "bad"
@@ -310,10 +311,9 @@ func (r record) cells(start time.Time, ports bool) []string {
 	if r.AETH != nil && r.AETH.NAK != "" {
 		opcode += " NAK " + r.AETH.refusal()
 	}
-	cells := []string{
-		fmt.Sprint(r.Frame), secondsAfter(start, r.Time), r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), fmt.Sprint(r.Sport),
-		labelText(r.Src, r.FlowLabel), fmt.Sprint(r.DSCP), r.ECN, vlanText(r.VLAN), opcode, qpText(r.DstQP), srcQPText(r.SrcQP), fromText(r.SrcQPFrom), fmt.Sprint(r.PSN), r.flags(), icrc, r.Notification.cell(),
-	}
+	cells = append(cells,
+		strconv.Itoa(r.Frame), secondsAfter(start, r.Time), r.Session.beside(r.Src, (*session).src), r.Session.beside(r.Dst, (*session).dst), strconv.Itoa(int(r.Sport)),
+		labelText(r.Src, r.FlowLabel), strconv.Itoa(int(r.DSCP)), r.ECN, vlanText(r.VLAN), opcode, qpText(r.DstQP), srcQPText(r.SrcQP), fromText(r.SrcQPFrom), strconv.Itoa(int(r.PSN)), r.flags(), icrc, r.Notification.cell())
 	return withPorts(cells, ports, r.In, r.Out)
 }
 
@@ -345,7 +345,7 @@ func (s *session) beside(path netip.Addr, of func(*session) netip.Addr) string {
 
 // flags returns the set bits of the BTH (IBTA volume 1 section 9.2) and of the packet, by
 // name.
-func (r record) flags() string {
+func (r *record) flags() string {
 	var set []string
 	for _, f := range []struct {
 		on   bool

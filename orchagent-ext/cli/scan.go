@@ -78,20 +78,25 @@ type frameSource interface {
 // scanFrames reads frames to the end. Packets in copies and in tunnels other than those of IPv6
 // count as other than RoCEv2.
 func scanFrames(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
-	return scan{look: roce.LookLink}.read(cmd, r, each)
+	return scan{look: roce.LookLink}.read(cmd, r, samePacket(), each)
 }
 
 // scanThrough is scanFrames that looks into copies, samples and tunnels.
 func scanThrough(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
-	return scan{look: roce.LookThrough, samples: true}.read(cmd, r, each)
+	return scan{look: roce.LookThrough, samples: true}.read(cmd, r, samePacket(), each)
 }
 
-// read passes each frame of r to each, parsed into the same packet, until the end or the
+// samePacket returns a place of a scan that parses each frame into the same packet.
+func samePacket() (place func() *roce.Packet) {
+	p := new(roce.Packet)
+	return func() *roce.Packet { return p }
+}
+
+// read passes each frame of r to each, parsed into the packet of place, until the end or the
 // first error of each. err is the parser's. It returns the sums of the scan.
-func (s scan) read(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
+func (s scan) read(cmd *cobra.Command, r frameSource, place func() *roce.Packet, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
 	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
 	defer progress.end()
-	var p roce.Packet
 	for {
 		f, err := s.next(r, progress)
 		if errors.Is(err, io.EOF) {
@@ -100,14 +105,15 @@ func (s scan) read(cmd *cobra.Command, r frameSource, each func(f *capture.Frame
 		if err != nil {
 			return s, err
 		}
-		if err := s.frame(f, &p, each); err != nil {
+		if err := s.frame(f, place, each); err != nil {
 			return s, err
 		}
 	}
 }
 
 // frame passes a frame to each, or the packets of the sFlow datagram in it.
-func (s *scan) frame(f *capture.Frame, p *roce.Packet, each func(f *capture.Frame, p *roce.Packet, err error) error) error {
+func (s *scan) frame(f *capture.Frame, place func() *roce.Packet, each func(f *capture.Frame, p *roce.Packet, err error) error) error {
+	p := place()
 	err := s.parse(f, p)
 	samples, ok := s.datagram(f, p, err)
 	if !ok {
@@ -115,6 +121,7 @@ func (s *scan) frame(f *capture.Frame, p *roce.Packet, each func(f *capture.Fram
 	}
 	n := 0
 	for sample := new(capture.Frame); samples.Next(sample); n++ {
+		p := place()
 		if err := each(sample, p, s.parse(sample, p)); err != nil {
 			return err
 		}
@@ -161,6 +168,12 @@ type burst struct {
 	times   [flow.MaxBurst]int64  // ns, or flow.NoTime
 	points  [flow.MaxBurst]uint32 // where they passed
 	parts   [flow.MaxBurst]bool   // others passed with them
+}
+
+// put adds the packet in the next place, which came in f.
+func (b *burst) put(f *capture.Frame) {
+	b.times[b.n], b.points[b.n], b.parts[b.n] = f.Nanos(), f.Point(), f.Part()
+	b.n++
 }
 
 // scanBursts is scanFrames for RoCEv2 packets alone, several at once: as many as
@@ -217,8 +230,7 @@ func (s *scan) add(b *burst, f *capture.Frame, err error, keep func(p *roce.Pack
 	if s.ICRC != nil {
 		s.ICRC.add(p)
 	}
-	b.times[b.n], b.points[b.n], b.parts[b.n] = f.Nanos(), f.Point(), f.Part()
-	b.n++
+	b.put(f)
 }
 
 // String returns the summary for the operator, which counts every frame of the

@@ -68,8 +68,8 @@ func (c Columns) Table(w io.Writer, style Style) *Table {
 	return t
 }
 
-// Row adds a row; names in it may be of a capture, a device or another switch. Errors of
-// writing show in End.
+// Row adds a row; names in it may be of a capture, a device or another switch. It keeps none of
+// cells, and replaces those that cannot be printed as they are. Errors of writing show in End.
 func (t *Table) Row(cells ...string) {
 	for i := range cells {
 		cells[i] = text.Printable(cells[i])
@@ -86,7 +86,7 @@ func (t *Table) Row(cells ...string) {
 			t.widths[i] = max(t.widths[i], width)
 		}
 	}
-	t.first = append(t.first, cells)
+	t.first = append(t.first, slices.Clone(cells))
 	if len(t.first) >= lookahead {
 		t.begin()
 	}
@@ -178,7 +178,7 @@ func (l *Line) Append(line []byte, cells []string) []byte {
 			blanks, pad = blanks+pad, 0
 		}
 		if c != "" {
-			line = append(line, strings.Repeat(" ", blanks)...)
+			line = appendBlanks(line, blanks)
 			blanks = 0
 		}
 		escape := ""
@@ -193,6 +193,15 @@ func (l *Line) Append(line []byte, cells []string) []byte {
 		blanks += pad + Gap
 	}
 	return line
+}
+
+// appendBlanks appends n blanks.
+func appendBlanks(line []byte, n int) []byte {
+	const blanks = "                                "
+	for ; n > len(blanks); n -= len(blanks) {
+		line = append(line, blanks...)
+	}
+	return append(line, blanks[:n]...)
 }
 
 // Flush writes the rows that were kept back, if there are any. From then on the columns

@@ -22,19 +22,21 @@ type burst struct {
 }
 
 // ObserveBurst is Observe for several packets, the first [MaxBurst] of them, in
-// order; seen has one element for each.
+// order; seen has one element for each. each gets what Observe returns; it may be nil.
 //
 // With many connections most of Observe's time is waiting for memory. A burst
 // fetches the directions of all packets, and then the memory that these name, so
 // that the waits overlap: in loops so short that the processor has many of them
 // under way.
-func (t *Table) ObserveBurst(packets []roce.Packet, seen []Seen) {
+func (t *Table) ObserveBurst(packets []roce.Packet, seen []Seen, each func(i int, e Event, missing uint32)) {
 	packets = packets[:min(len(packets), MaxBurst)]
 	t.fetch(packets, seen)
 	var k Key
 	for i := range packets {
 		k.set(&packets[i], &seen[i])
-		t.observe(&packets[i], &k, &seen[i])
+		if e, missing := t.observe(&packets[i], &k, &seen[i]); each != nil {
+			each(i, e, missing)
+		}
 	}
 }
 

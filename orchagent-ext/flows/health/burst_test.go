@@ -39,17 +39,26 @@ func TestBurstsTellTheSame(t *testing.T) {
 	}
 	for _, capacity := range []int{64, 3} {
 		t1, t2 := NewTable(Config{Capacity: capacity}), NewTable(Config{Capacity: capacity})
+		type meaning struct {
+			event   Event
+			missing uint32
+		}
+		one, burst := make([]meaning, len(packets)), make([]meaning, len(packets))
 		for i := range packets {
-			t1.Observe(&packets[i], seen[i])
+			e, missing := t1.Observe(&packets[i], seen[i])
+			one[i] = meaning{e, missing}
 		}
 		for i, n := 0, 1; i < len(packets); i, n = i+n, n%MaxBurst+1 {
 			n = min(n, len(packets)-i)
-			t2.ObserveBurst(packets[i:i+n], seen[i:i+n])
+			t2.ObserveBurst(packets[i:i+n], seen[i:i+n], func(at int, e Event, missing uint32) { burst[i+at] = meaning{e, missing} })
+		}
+		if !slices.Equal(one, burst) {
+			t.Errorf("capacity %d: the events of bursts differ", capacity)
 		}
 		if diff := cmp.Diff(figures(t1), figures(t2)); diff != "" {
 			t.Errorf("capacity %d: one at a time (-), bursts (+):\n%s", capacity, diff)
 		}
-		if n := testing.AllocsPerRun(10, func() { t2.ObserveBurst(packets[:MaxBurst], seen[:MaxBurst]) }); n != 0 && capacity == 64 {
+		if n := testing.AllocsPerRun(10, func() { t2.ObserveBurst(packets[:MaxBurst], seen[:MaxBurst], nil) }); n != 0 && capacity == 64 {
 			t.Errorf("%v allocations a burst", n)
 		}
 	}

@@ -36,6 +36,7 @@ type pcap struct {
 	numbers
 	tick   int64 // ns; unit of times after the second
 	header int   // length of that of a packet
+	end    int   // of the next packet's record, which is in memory; 0: unknown
 	minor  uint16
 	link   uint16
 }
@@ -110,37 +111,47 @@ func (p *pcap) lengths(header []byte) (captured, length uint32) {
 
 func (p *pcap) whole() bool {
 	b := p.have()
-	if len(b) < p.header {
-		return false
+	if p.end > 0 || len(b) < p.header {
+		return p.end > 0
 	}
-	captured, _ := p.lengths(b)
-	return captured <= MaxPacket && len(b) >= p.header+int(captured)
+	if captured, _ := p.lengths(b); captured <= MaxPacket && len(b) >= p.header+int(captured) {
+		p.end = p.header + int(captured)
+	}
+	return p.end > 0
 }
 
 func (p *pcap) next(to *Packet) error {
-	b := p.have()
 	if !p.whole() {
-		var err error
-		if b, err = p.need(p.header); err != nil {
-			return err
-		}
-		captured, _ := p.lengths(b)
-		if captured > MaxPacket {
-			return fmt.Errorf("at octet %d: captured length %d exceeds snap length %d, the longest that is read", p.offset(), captured, MaxPacket)
-		}
-		if b, err = p.need(p.header + int(captured)); err != nil {
+		if err := p.wait(); err != nil {
 			return err
 		}
 	}
-	captured, length := p.lengths(b)
-	end := p.header + int(captured)
-	*to = Packet{
-		Data: b[p.header:end:end], Record: b[:end:end], Length: int(max(captured, length)), Link: p.link,
-		Time: time.Unix(int64(p.u32(b)), int64(p.u32(b[4:]))*p.tick).UTC(),
-	}
+	b := p.have()[:p.end:p.end]
+	_, length := p.lengths(b)
+	to.Data, to.Record, to.Link = b[p.header:], b, p.link
+	to.Length = max(len(to.Data), int(length))
+	to.Time = time.Unix(int64(p.u32(b)), int64(p.u32(b[4:]))*p.tick).UTC()
 	if p.header == modifiedHeader {
 		to.Index, to.Out = int(p.u32(b[packetHeader:])), b[modifiedHeader-2] == outgoing
 	}
-	p.take(end)
+	p.take(p.end)
+	p.end = 0
 	return nil
+}
+
+// wait reads until the next packet is in memory.
+func (p *pcap) wait() error {
+	b, err := p.need(p.header)
+	if err != nil {
+		return err
+	}
+	captured, _ := p.lengths(b)
+	if captured > MaxPacket {
+		return fmt.Errorf("at octet %d: captured length %d exceeds snap length %d, the longest that is read", p.offset(), captured, MaxPacket)
+	}
+	p.end = p.header + int(captured)
+	if _, err = p.need(p.end); err != nil {
+		p.end = 0
+	}
+	return err
 }
