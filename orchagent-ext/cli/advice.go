@@ -210,6 +210,8 @@ func (l *adviceListener) receive(ctx context.Context, link *socket.Link, start t
 }
 
 // may reports whether a node is among those whose advice is accepted.
+//
+//conformance:draft-zz/security
 func (l *adviceListener) may(node netip.Addr) bool {
 	for _, p := range l.from {
 		if p.Contains(node) {

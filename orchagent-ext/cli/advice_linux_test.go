@@ -21,7 +21,7 @@ import (
 // lowest rate holds until it expires, and a CNP, which any node may send, is told at once. What has a wrong ICRC, another version, the rate
 // 0, another receiver or a sender who may not advise changes nothing and is counted.
 //
-//conformance:draft-zz/sender draft-zz/cnp-first
+//conformance:draft-zz/sender draft-zz/cnp-first draft-zz/security
 func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 	p := fabrictest.Pair(t)
 	w := newWorld(t, p.A, p.B)

@@ -21,7 +21,7 @@ import (
 // UDP. PFCM names the session by the label that it came with, though this switch writes another.
 //
 //conformance:draft-xz/pt draft-xz/tcp-quic draft-xz/udp draft-xz/udp-port draft-xz/udp-fields draft-xz/flow-id draft-yang/iana
-//conformance:draft-yang/option-type draft-yang/percent draft-yang/classify
+//conformance:draft-yang/option-type draft-yang/percent draft-yang/classify draft-xz/flags
 func TestCongestedNodeNamesItsFlows(t *testing.T) {
 	const high, us = 10_000, 4000
 	l := newLeaf(t)
@@ -71,7 +71,7 @@ func TestCongestedNodeNamesItsFlows(t *testing.T) {
 				}
 				switch m, q := &p.PPFC, &p.PFCM; {
 				case p.Kind == notify.KindPPFC && m.Transport == tt.transport:
-					right := slices.Contains(identifiers, m.Flow) && m.Source == a && m.Destination == b && m.RouterID == fabric.WANRouters[0] && p.Envelope.Dst == a
+					right := m.Flags == 0 && slices.Contains(identifiers, m.Flow) && m.Source == a && m.Destination == b && m.RouterID == fabric.WANRouters[0] && p.Envelope.Dst == a
 					if over := m.Transport == notify.OverUDP; over && m.CongestionQID != 0 || !over && m.CongestionPort != uint16(l.Uplinks[0].Index) {
 						right = false
 					}
