@@ -80,7 +80,11 @@ func run(only string, jobs int) error {
 			o := &r.Mutants[i]
 			*o = outcome{Row: m.row, Patch: m.patch, Test: m.folder + " " + m.test, Commit: at}
 			o.Killed, errs[i] = m.kill(filepath.Join(work, fmt.Sprint(i)))
-			fmt.Printf("%-8s %s (%s)\n", map[bool]string{true: "killed", false: "SURVIVES"}[o.Killed], m.patch, m.test)
+			result := map[bool]string{true: "killed", false: "SURVIVES"}[o.Killed]
+			if errs[i] != nil {
+				result = "ERROR"
+			}
+			fmt.Printf("%-8s %s (%s)\n", result, m.patch, m.test)
 		})
 	}
 	group.Wait()
@@ -233,9 +237,14 @@ func (m *mutant) kill(work string) (bool, error) {
 	return true, nil
 }
 
-// failed reports whether a test failed, or ended its program.
+// failed reports whether a test failed, ended its program, or had no end.
 func failed(out []byte, name string) bool {
-	return bytes.Contains(out, []byte("--- FAIL: "+name)) || bytes.Contains(out, []byte("\npanic: ")) || bytes.HasPrefix(out, []byte("panic: "))
+	for _, sign := range []string{"--- FAIL: " + name, "\npanic: ", "\n*** Test killed"} {
+		if bytes.Contains(append([]byte("\n"), out...), []byte(sign)) {
+			return true
+		}
+	}
+	return false
 }
 
 // overlay returns the option by which the compiler of Go reads the changed text, from a folder.

@@ -49,6 +49,21 @@ func TestHoldOfANeighbor(t *testing.T) {
 	if len(f.holds) != 0 || f.core.holder.Len() != 0 {
 		t.Errorf("expired: %v, kept %d", f.holds, f.core.holder.Len())
 	}
+
+	// Neighbors of two ports have one address: each ends its own hold alone.
+	c := config()
+	c.Ports = slices.Clone(c.Ports)
+	c.Ports[1].Neighbor = c.Ports[0].Neighbor
+	f = newFake(t, c)
+	for _, port := range []sai.ObjectID{up, other} {
+		m := f.message(port, c.Ports[0].Neighbor, pause(9, 40_000))
+		f.core.receiveMessage(f.now, &m)
+	}
+	m := f.message(other, c.Ports[0].Neighbor, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
+	f.core.receiveMessage(f.now, &m)
+	if held(up, 9) == 0 || held(other, 9) != 0 {
+		t.Errorf("the end of one of two holds leaves %v", f.holds)
+	}
 }
 
 // Each message that is not to be obeyed is counted under its reason, and holds nothing.

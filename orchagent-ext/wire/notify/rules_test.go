@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"sluice/orchagent-ext/wire/roce"
@@ -393,5 +394,45 @@ func TestCodePointsValidate(t *testing.T) {
 		if c.Validate() == nil {
 			t.Errorf("%s: valid", name)
 		}
+	}
+}
+
+// The first and the last number of each range, and the numbers beside it.
+//
+//conformance:draft-yang/iana draft-yang/option-type draft-xz/iana draft-xz/udp-port
+func TestCodePointsAtTheEndsOfTheirRanges(t *testing.T) {
+	for name, tt := range map[string]struct {
+		set          func(c *CodePoints, n uint16)
+		taken, wrong []uint16
+	}{
+		"ICMPv6 type of PFCM": {func(c *CodePoints, n uint16) { c.PFCMType = uint8(n) }, []uint16{5, 126, 162, 254}, []uint16{4, 127, 161, 255}},
+		"ICMPv6 type of PPFC": {func(c *CodePoints, n uint16) { c.PPFCTypeV6 = uint8(n) }, []uint16{5, 126, 162, 254}, []uint16{4, 127, 161, 255}},
+		"ICMPv4 type":         {func(c *CodePoints, n uint16) { c.PPFCTypeV4 = uint8(n) }, []uint16{44, 255}, []uint16{43}},
+		"option type": {func(c *CodePoints, n uint16) { c.PFCMOption = uint8(n) },
+			[]uint16{2, 3, 6, 9, 14, 16, 19, 31}, []uint16{1, 4, 5, 7, 8, 15, 17, 18, 32}},
+		"UDP port": {func(c *CodePoints, n uint16) { c.PPFCPort = n },
+			[]uint16{1, 52, 54, 66, 69, 122, 124, 160, 163, 545, 548, 3783, 3786, 4738, 4741, 4783, 4785, 4788, 4792, 6080, 6082, 6342, 6344, 65535},
+			[]uint16{0, 53, 67, 68, 123, 161, 162, 546, 547, 3784, 3785, 4739, 4740, 4784, 4789, 4791, 6081, 6343}},
+		"opcode": {func(c *CodePoints, n uint16) { c.RateAdviceOpcode = roce.Opcode(n) }, []uint16{0x1d, 0xc0, 0xff}, []uint16{0x1c, 0x1e, 0xbf}},
+	} {
+		for i, n := range slices.Concat(tt.taken, tt.wrong) {
+			c := DefaultCodePoints()
+			if tt.set(&c, n); (c.Validate() == nil) != (i < len(tt.taken)) {
+				t.Errorf("%s %d: %v", name, n, c.Validate())
+			}
+		}
+	}
+}
+
+// An Ethernet header alone is whole, and of another protocol.
+func TestHeaderAloneIsNoNotification(t *testing.T) {
+	var p Packet
+	frame := make([]byte, ethernetLen)
+	frame[12], frame[13] = 0x08, 0x06 // ARP
+	if err := p.Parse(frame, DefaultCodePoints()); !errors.Is(err, ErrNotNotification) {
+		t.Errorf("14 octets: %v", err)
+	}
+	if err := p.Parse(frame[:ethernetLen-1], DefaultCodePoints()); errors.Is(err, ErrNotNotification) || err == nil {
+		t.Errorf("13 octets: %v", err)
 	}
 }
