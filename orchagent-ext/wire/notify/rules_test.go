@@ -436,3 +436,49 @@ func TestHeaderAloneIsNoNotification(t *testing.T) {
 		t.Errorf("13 octets: %v", err)
 	}
 }
+
+// Packets that end with a header are whole, one octet less is short, and a header that claims more than there
+// is, too.
+func TestPacketsThatEndWithAHeader(t *testing.T) {
+	const tcp, ah, options = 6, 51, 60
+	four := func(protocol byte, total uint16, rest ...byte) []byte {
+		b := make([]byte, ipv4Len)
+		b[0], b[9] = 0x45, protocol
+		binary.BigEndian.PutUint16(b[2:], total)
+		return append(b, rest...)
+	}
+	six := func(next byte, length uint16, rest ...byte) []byte {
+		b := make([]byte, ipv6Len)
+		b[0], b[6] = 0x60, next
+		binary.BigEndian.PutUint16(b[4:], length)
+		return append(b, rest...)
+	}
+	header := func(octets int, first ...byte) []byte { return append(first, make([]byte, octets-len(first))...) }
+	for name, tt := range map[string]struct {
+		packet []byte
+		want   Reason // Accepted: another packet, and whole
+	}{
+		"IPv4":                          {four(tcp, 20), Accepted},
+		"IPv4, an octet less":           {four(tcp, 20)[:19], Short},
+		"IPv4, a length below":          {four(tcp, 19), BadLength},
+		"IPv4, a length above":          {four(tcp, 21), Short},
+		"IPv4, AH":                      {four(ah, 32, header(12, tcp, 1)...), Accepted},
+		"IPv4, AH, an octet less":       {four(ah, 31, header(11, tcp, 1)...), Short},
+		"IPv4, AH of 16 octets":         {four(ah, 36, header(16, tcp, 2)...), Accepted},
+		"IPv4, AH of 16 octets, cut":    {four(ah, 35, header(15, tcp, 2)...), Short},
+		"IPv4, AH of 8 octets":          {four(ah, 32, header(12, tcp, 0)...), Short},
+		"IPv6":                          {six(tcp, 0), Accepted},
+		"IPv6, an octet less":           {six(tcp, 0)[:39], Short},
+		"IPv6, options that are absent": {six(options, 0), Short},
+		"IPv6, options":                 {six(options, 8, header(8, tcp, 0, 1, 4)...), Accepted},
+		"IPv6, options, an octet less":  {six(options, 7, header(7, tcp, 0, 1, 4)...), Short},
+		"IPv6, options of 16 octets":    {six(options, 8, header(8, tcp, 1, 1, 4)...), Short},
+	} {
+		var p Packet
+		err := p.ParseIP(tt.packet, DefaultCodePoints())
+		var bad *Error
+		if whole := errors.Is(err, ErrNotNotification); whole != (tt.want == Accepted) || !whole && (!errors.As(err, &bad) || bad.Reason != tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
