@@ -89,25 +89,29 @@ func run(only string, jobs int) error {
 	}
 	group.Wait()
 	survivors := []string{}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
+	ran := r.Mutants[:0]
 	for i := range all {
-		if r.Mutants[i].Killed {
+		switch o := r.Mutants[i]; {
+		case errs[i] != nil: // it is no mutant, and has no outcome
+			continue
+		case o.Killed:
 			r.Killed++
-		} else {
+			ran = append(ran, o)
+		default:
 			survivors = append(survivors, all[i].row)
+			ran = append(ran, o)
 		}
 	}
+	r.Mutants, r.Total = ran, len(ran)
 	fmt.Printf("%d of %d mutants killed\n", r.Killed, r.Total)
-	if only == "" {
+	if err = errors.Join(errs...); err == nil && only == "" {
 		return r.write(survivors)
 	}
-	whole, err := r.merge(known)
-	if err != nil {
-		return err
+	whole, failed := r.merge(known)
+	if failed == nil {
+		failed = whole.save()
 	}
-	return whole.save()
+	return errors.Join(err, failed)
 }
 
 // reportFile is where the report is.
