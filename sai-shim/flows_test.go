@@ -61,6 +61,8 @@ func TestExtensionHandshake(t *testing.T) {
 }
 
 // Holds reach the library as they were given, and what it answers comes back.
+//
+//conformance:draft-yang/maintain draft-yang/enforce
 func TestHoldsReachTheLibraryAsGiven(t *testing.T) {
 	library := saitest.New(t)
 	l := open(t, library, library.Profile())
@@ -234,6 +236,8 @@ func eventAddress(v6 bool, n uint64) sai.Address {
 // A library of version 2 raises events without arrival: the header that leaves is taken for
 // it, with the label that arrived; where that is lost the arrival is not known. Its tuples
 // are of UDP.
+//
+//conformance:draft-yang/addresses
 func TestFlowEventsOfVersion2(t *testing.T) {
 	const raised = 500
 	library := saitest.New(t)

@@ -47,7 +47,8 @@ func newAdviceListenCommand() *cobra.Command {
 		Short: "Print the rate that holds for each queue pair, whenever it changes",
 		Long: `Listen for Rate Advice to this host and print the rate that holds for each of its queue pairs,
 whenever that changes: the lowest of the advice that has not expired. Rate 0 says that no advice
-holds any more: the sender is free.
+holds any more: the sender is free. CNPs come first: the first of several is printed at once, and while
+they come the rate falls with lower advice and does not rise.
 
 With --json it prints an object a line, as a controller of a NIC's congestion control or a plugin of
 a collective library reads it. An advice counts when its ICRC is right, its version known and its rate
@@ -112,6 +113,7 @@ type advisedRate struct {
 	Mbps     uint32      `json:"rate_mbps"`
 	By       *netip.Addr `json:"by,omitempty"`
 	Receiver *uint32     `json:"receiver_qp,omitempty"`
+	CNP      bool        `json:"cnp,omitempty"` // congestion was indicated: the rate stays or falls meanwhile
 }
 
 // run receives advice on the devices until the user ends it, or count rates are
@@ -157,19 +159,14 @@ func (l *adviceListener) loop(ctx context.Context, link *socket.Link) error {
 			return err
 		}
 		n := newNotification(&p, p.Parse(frame.Data, l.codePoints))
-		if n == nil || n.kind() != notify.KindRateAdvice.String() || !l.own[p.Envelope.Dst] {
+		if n == nil || n.kind() != notify.KindRateAdvice.String() && n.kind() != notify.KindCNP.String() || !l.own[p.Envelope.Dst] {
 			continue
 		}
 		l.seen.add(n)
 		if n.Verdict != "accepted" {
 			continue
 		}
-		if !l.may(p.Envelope.Src) {
-			l.foes++
-			continue
-		}
-		m := &p.RateAdvice
-		rate, changed := l.table.Take(int64(now.Sub(start)), advised.QueuePair{Host: p.Envelope.Dst, QP: m.DestinationQP}, advised.Source{Node: p.Envelope.Src, QP: m.SourceQP}, m.Rate)
+		rate, changed := l.take(int64(now.Sub(start)), &p)
 		if !changed {
 			continue
 		}
@@ -178,6 +175,19 @@ func (l *adviceListener) loop(ctx context.Context, link *socket.Link) error {
 		}
 	}
 	return nil
+}
+
+// take takes an advice, or a CNP: any node may send that, as receivers do.
+func (l *adviceListener) take(now int64, p *notify.Packet) (rate advised.Rate, changed bool) {
+	if p.Kind == notify.KindCNP {
+		return l.table.Congested(now, advised.QueuePair{Host: p.Envelope.Dst, QP: p.CNP.DestQP})
+	}
+	if !l.may(p.Envelope.Src) {
+		l.foes++
+		return rate, false
+	}
+	m := &p.RateAdvice
+	return l.table.Take(now, advised.QueuePair{Host: p.Envelope.Dst, QP: m.DestinationQP}, advised.Source{Node: p.Envelope.Src, QP: m.SourceQP}, m.Rate)
 }
 
 // errNothingCame means that the next advice expires before a frame came. The loop shows
@@ -200,6 +210,8 @@ func (l *adviceListener) receive(ctx context.Context, link *socket.Link, start t
 }
 
 // may reports whether a node is among those whose advice is accepted.
+//
+//conformance:draft-zz/security
 func (l *adviceListener) may(node netip.Addr) bool {
 	for _, p := range l.from {
 		if p.Contains(node) {
@@ -223,6 +235,9 @@ func (l *adviceListener) text(cmd *cobra.Command) func(advised.Rate, time.Time) 
 		if r.Mbps != 0 {
 			what = fmt.Sprintf("%d Mbit/s, by %s for receiver %#06x", r.Mbps, r.By.Node, r.By.QP)
 		}
+		if r.CNP {
+			what += "; CNPs come"
+		}
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s  %s  queue pair %#06x  %s\n", at.Format("15:04:05.000000"), r.Host, r.QP, what)
 		return err
 	}
@@ -232,7 +247,7 @@ func (l *adviceListener) text(cmd *cobra.Command) func(advised.Rate, time.Time) 
 func (l *adviceListener) object(cmd *cobra.Command) func(advised.Rate, time.Time) error {
 	encoder := l.format.Encoder(cmd.OutOrStdout())
 	return func(r advised.Rate, at time.Time) error {
-		o := advisedRate{Time: at.UTC(), Host: r.Host, QP: r.QP, Mbps: r.Mbps}
+		o := advisedRate{Time: at.UTC(), Host: r.Host, QP: r.QP, Mbps: r.Mbps, CNP: r.CNP}
 		if r.Mbps != 0 {
 			o.By, o.Receiver = &r.By.Node, &r.By.QP
 		}

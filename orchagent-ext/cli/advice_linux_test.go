@@ -18,14 +18,14 @@ import (
 )
 
 // TestAdviceListenTellsTheRateThatHolds: two nodes advise about one queue pair; the
-// lowest rate holds until it expires. What has a wrong ICRC, another version, the rate
+// lowest rate holds until it expires, and a CNP, which any node may send, is told at once. What has a wrong ICRC, another version, the rate
 // 0, another receiver or a sender who may not advise changes nothing and is counted.
 //
-//conformance:draft-zz/sender
+//conformance:draft-zz/sender draft-zz/cnp-first draft-zz/security
 func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 	p := fabrictest.Pair(t)
 	w := newWorld(t, p.A, p.B)
-	cmd := exec.Command(w.Program, "advise", "listen", "--json", "--lifetime", "2s", "--count", "4", "--for", "3m", "--from", "2001:db8::/32")
+	cmd := exec.Command(w.Program, "advise", "listen", "--json", "--lifetime", "2s", "--count", "5", "--for", "3m", "--from", "2001:db8::/32")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 	}
 	defer sender.Close()
 	var frames [][]byte // sent at once, lest the first advice expires before the last one comes
-	send := func(m notify.RateAdvice, src string, change func([]byte)) {
+	send := func(m notify.Message, src string, change func([]byte)) {
 		t.Helper()
 		frame := adviceFrame(t, p, m, src)
 		if change != nil {
@@ -70,6 +70,10 @@ func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 	send(advice, "2001:db8::2", nil) // holds: 2000
 	advice.Rate = 1500
 	send(advice, "2001:db8::2", nil) // holds: 1500
+	cnp := notify.CNP{PKey: 0xffff, DestQP: 0x17}
+	send(cnp, "fd00::1", func(b []byte) { b[len(b)-1] ^= 1 })
+	send(cnp, "fd00::1", nil) // 1500 holds, and does not rise
+	send(cnp, "fd00::1", nil) // nothing to say
 	for _, frame := range frames {
 		if err := sender.Send(frame); err != nil {
 			t.Fatal(err)
@@ -78,7 +82,7 @@ func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 
 	var got []advisedRate
 	decoder := json.NewDecoder(stdout)
-	for range 4 {
+	for range 5 {
 		var r advisedRate
 		if err := decoder.Decode(&r); err != nil {
 			t.Fatalf("after %+v: %v", got, err)
@@ -92,16 +96,16 @@ func TestAdviceListenTellsTheRateThatHolds(t *testing.T) {
 	if err := process.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []uint32{5000, 2000, 1500} {
-		if got[i].Mbps != want || got[i].QP != 0x17 || got[i].Host != fabric.HostB.Addr() {
+	for i, want := range []uint32{5000, 2000, 1500, 1500} {
+		if got[i].Mbps != want || got[i].CNP != (i == 3) || got[i].QP != 0x17 || got[i].Host != fabric.HostB.Addr() {
 			t.Errorf("change %d is %+v, want %d Mbit/s", i, got[i], want)
 		}
 	}
 	// The first node's advice expires before, or together with, the second's.
-	if r := got[3]; r.Mbps != 0 || r.By != nil {
+	if r := got[4]; r.Mbps != 0 || r.By != nil || r.CNP {
 		t.Errorf("at the end %+v holds, want nothing", r)
 	}
-	if want := "8 notifications: 5 accepted, 3 refused (checksum: 1; version: 1; zero-rate: 1); 1 from elsewhere, 0 without room"; summary != want {
+	if want := "11 notifications: 7 accepted, 4 refused (checksum: 2; version: 1; zero-rate: 1); 1 from elsewhere, 0 without room"; summary != want {
 		t.Errorf("it says %q, want %q", summary, want)
 	}
 }
@@ -117,7 +121,7 @@ func body(t *testing.T, frame []byte, at int, value uint32) {
 	copy(frame, b)
 }
 
-func adviceFrame(t *testing.T, p *fabric.Pair, m notify.RateAdvice, src string) []byte {
+func adviceFrame(t *testing.T, p *fabric.Pair, m notify.Message, src string) []byte {
 	t.Helper()
 	e := notify.DefaultEnvelope(m.Kind())
 	e.Src, e.Dst = netip.MustParseAddr(src), fabric.HostB.Addr()

@@ -108,7 +108,9 @@ func (l *line) wantOrder(first, n int) {
 }
 
 // Each kind of hold stops the packets that it matches and no others, for as long as
-// it says, and lets them go in their order.
+// it says, and lets them go in their order. Of one Stream ID a hold with addresses is of their flow alone.
+//
+//conformance:draft-yang/exclusively draft-yang/by-label draft-yang/enforce draft-yang/maintain
 func TestHoldKinds(t *testing.T) {
 	const label, qp, seed = 0x12345, 77, 0xdeadbeef
 	frame := labelled(label, qp, 26)
@@ -122,6 +124,7 @@ func TestHoldKinds(t *testing.T) {
 		others []string // that do not match
 	}{
 		{"stream", frame, match(holdStream, streamID(seed, label)), []string{match(holdStream, streamID(seed, label)^1)}},
+		{"stream and addresses", frame, match(holdStream, streamID(seed, label), hostA, hostB), []string{match(holdStream, streamID(seed, label), other, hostB), match(holdStream, streamID(seed, label), hostB, hostA)}},
 		{"label", frame, match(holdLabel, label, hostA, hostB), []string{match(holdLabel, label+1, hostA, hostB), match(holdLabel, label, other, hostB)}},
 		{"pair", frame, match(holdPair, 0, hostA, hostB), []string{match(holdPair, 0, hostB, hostA)}},
 		{"session", frame, match(holdSession, qp, hostA, hostB), []string{match(holdSession, qp+1, hostA, hostB)}},
@@ -152,6 +155,9 @@ func TestHoldKinds(t *testing.T) {
 				}
 				s, _ := d.getHold(port, tt.match)
 				octets := uint64(20 * len(tt.frame))
+				if s.remaining < uint64((time.Minute / 3).Microseconds()) {
+					t.Errorf("a minute has %d µs left", s.remaining)
+				}
 				if s.octets != octets || s.packets != 20 || s.waitingOctets != octets || s.dropped != 0 || s.rate != 0 ||
 					s.remaining == 0 || s.remaining > uint64(time.Minute.Microseconds()) {
 					t.Errorf("hold %+v", s)

@@ -56,7 +56,7 @@ func wantLabel(frame []byte, algorithm flow.Algorithm, always, outer bool) (want
 // directly over IPv6, in the outermost header of tunnels where that is asked for, and
 // nothing else changes in any packet.
 //
-//conformance:draft-hu/input draft-hu/crc-loop
+//conformance:draft-hu/input draft-hu/crc-loop draft-hu/low-20 draft-hu/write draft-hu/only-label
 func TestComputedLabel(t *testing.T) {
 	enterNamespace(t)
 	link(t, "port0", "far0")

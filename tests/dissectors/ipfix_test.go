@@ -27,13 +27,7 @@ var elements = slices.Concat(ipfix.RDMA, ipfix.HealthElements)
 // Sluice's own (goflow2's).
 func exported(t *testing.T) (files []string, records [][]map[string]string) {
 	t.Helper()
-	dir := t.TempDir()
-	program := filepath.Join(dir, "sluice")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./orchagent-ext/cmd/sluice")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	dir, program := t.TempDir(), tool(t)
 	captures, err := filepath.Glob(root + "/tests/captures/*.pcap")
 	if err != nil || len(captures) < 3 {
 		t.Fatalf("%d captures: %v", len(captures), err)
@@ -63,6 +57,18 @@ func exported(t *testing.T) (files []string, records [][]map[string]string) {
 		}
 	}
 	return files, records
+}
+
+// tool builds the program sluice.
+func tool(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "sluice")
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./orchagent-ext/cmd/sluice")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
 }
 
 func decoded(t *testing.T, file string) (all []map[string]string) {

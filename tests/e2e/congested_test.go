@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 // UDP. PFCM names the session by the label that it came with, though this switch writes another.
 //
 //conformance:draft-xz/pt draft-xz/tcp-quic draft-xz/udp draft-xz/udp-port draft-xz/udp-fields draft-xz/flow-id draft-yang/iana
-//conformance:draft-yang/option-type draft-yang/percent draft-yang/classify
+//conformance:draft-yang/option-type draft-yang/percent draft-yang/classify draft-xz/flags
 func TestCongestedNodeNamesItsFlows(t *testing.T) {
 	const high, us = 10_000, 4000
 	l := newLeaf(t)
@@ -70,7 +71,7 @@ func TestCongestedNodeNamesItsFlows(t *testing.T) {
 				}
 				switch m, q := &p.PPFC, &p.PFCM; {
 				case p.Kind == notify.KindPPFC && m.Transport == tt.transport:
-					right := slices.Contains(identifiers, m.Flow) && m.Source == a && m.Destination == b && m.RouterID == fabric.WANRouters[0] && p.Envelope.Dst == a
+					right := m.Flags == 0 && slices.Contains(identifiers, m.Flow) && m.Source == a && m.Destination == b && m.RouterID == fabric.WANRouters[0] && p.Envelope.Dst == a
 					if over := m.Transport == notify.OverUDP; over && m.CongestionQID != 0 || !over && m.CongestionPort != uint16(l.Uplinks[0].Index) {
 						right = false
 					}
@@ -163,5 +164,51 @@ func TestLossLowersTheRateThatIsAdvised(t *testing.T) {
 			t.Fatalf("an egress of %d Mbit/s that dropped %d of %d packets is advised as %v Mbit/s", mbps, missing, all, rates)
 		}
 		return lower >= 5 && missing >= 200
+	})
+}
+
+// TestEachGatewayOfThePrefixIsNotified: a source has two ingress gateways, here the hosts themselves. Both get
+// the stop and the resume of a flow, with its time.
+//
+//conformance:draft-xz/gateways
+func TestEachGatewayOfThePrefixIsNotified(t *testing.T) {
+	const us = 4000
+	l := newLeaf(t)
+	l.onePath()
+	slow := l.Uplinks[0].Name
+	l.set("SLUICE_THRESHOLD", "gold", "high_bytes", "10000", "duration_us", fmt.Sprint(us))
+	l.set("SLUICE_PORT", slow, "role", "fabric", "threshold", "gold")
+	l.set("SLUICE", "global", "router_id_v6", fabric.WANRouters[0].String())
+	a, b := fabric.HostA.Addr(), fabric.HostB.Addr()
+	l.set("SLUICE_PPFC_GATEWAY", fabric.HostA.Masked().String(), "gateway", a.String(), "other_gateways@", b.String())
+	l.ppfc("transport", "udp")
+	captures := map[netip.Addr]*fabric.Capture{a: l.capture(l.A), b: l.capture(l.B)}
+	l.start("--sai-profile", withQueues, "--sai-profile", fmt.Sprintf("SLUICE_QUEUE_RATE=1000,%s=2", slow))
+	l.awaitFields("SLUICE_STATE", "global", "ppfc", "active")
+	host, n := l.sender(l.A), 0
+	l.soon("both gateways are told of the stop and of the end", func() bool {
+		for range 30 { // some 18 kB
+			l.put(host, l.datagram(elephantQP, n))
+			n++
+		}
+		l.until("the queue drains", func() bool { return sessionsOf(captures[b], elephantQP) == n })
+		for gateway, c := range captures {
+			types := map[notify.PT]bool{}
+			for _, f := range c.Frames() {
+				var p notify.Packet
+				if p.Parse(f.Data, notify.DefaultCodePoints()) != nil || p.Kind != notify.KindPPFC {
+					continue
+				}
+				m := &p.PPFC
+				if want := map[bool]uint16{true: us}[m.PT == notify.Stop || m.PT == notify.Hold]; p.Envelope.Dst != gateway || m.Flow.DstQP != elephantQP || m.PauseDuration != want {
+					t.Fatalf("at %s: to %s %+v", gateway, p.Envelope.Dst, m)
+				}
+				types[m.PT] = true
+			}
+			if !types[notify.Stop] || !types[notify.Resume] {
+				return false
+			}
+		}
+		return true
 	})
 }

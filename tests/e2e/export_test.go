@@ -18,9 +18,9 @@ import (
 
 // TestExportSendsRecordsOfFlowsAndPackets: the daemon exports the flows that its switch sees, with labels and
 // without, how their connections fare where that is wanted, and what its tables hold when it
-// ends.
+// ends. Datagrams to another port than RoCEv2's are no flows of it.
 //
-//conformance:draft-lin/opcode draft-lin/pkey draft-lin/dest-qp draft-lin/src-qp draft-lin/psn draft-lin/flags1
+//conformance:draft-lin/port draft-lin/opcode draft-lin/pkey draft-lin/dest-qp draft-lin/src-qp draft-lin/psn draft-lin/flags1
 //conformance:draft-lin/flags2 draft-lin/flags3 draft-lin/other
 func TestExportSendsRecordsOfFlowsAndPackets(t *testing.T) {
 	for _, labels := range []bool{false, true} {
@@ -54,6 +54,9 @@ func TestExportSendsRecordsOfFlowsAndPackets(t *testing.T) {
 			for psn := range uint32(5) {
 				frames = append(frames, l.frame4(packet{qp: 0x900, psn: psn}))
 			}
+			other := l.frame(packet{qp: 0xa00})
+			other[14+40+3]++ // port 4792
+			l.send([][]byte{other})
 			l.send(frames)
 			l.awaitCounters("SLUICE_IPFIX_STATS", "c1", "connected", "true")
 			l.awaitCounters("SLUICE_STATS", "global", "cpu_roce", fmt.Sprint(len(frames)))

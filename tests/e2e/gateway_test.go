@@ -26,10 +26,10 @@ type congestedNode struct {
 	codes notify.CodePoints
 }
 
-// asks sends a message of a type about a flow, for a time in µs.
+// asks sends a message of a type about a flow, for a time in µs. It has flags, which mean nothing.
 func (n *congestedNode) asks(pt notify.PT, us uint16, flow notify.FlowIdentifier) {
 	n.l.t.Helper()
-	n.sends(notify.PPFC{PT: pt, PauseDuration: us, Source: fabric.HostA.Addr(), Destination: fabric.HostB.Addr(), RouterID: fabric.WANRouters[1], Flow: flow})
+	n.sends(notify.PPFC{Flags: 42, PT: pt, PauseDuration: us, Source: fabric.HostA.Addr(), Destination: fabric.HostB.Addr(), RouterID: fabric.WANRouters[1], Flow: flow})
 }
 
 // sends sends a message from the address of its router.
@@ -123,7 +123,7 @@ func seldom(round int) bool { return round < 200 || round%50 == 0 }
 // the session within a tunnel, and each ends by a resume of its own flow alone. PPFC goes by its own
 // limits, also where PFCM's are stricter. A gateway without rows of SLUICE_PORT has no warning.
 //
-//conformance:draft-xz/security draft-xz/flow-id draft-xz/map-qp draft-xz/iana draft-xz/duration
+//conformance:draft-xz/security draft-xz/flow-id draft-xz/map-qp draft-xz/iana draft-xz/duration draft-xz/flags
 func TestGatewayHoldsTheFlowOfTheMessage(t *testing.T) {
 	l, node := newIngress(t, "hold_limit_ms", "0")
 	for _, p := range append([]*fabric.Interface{l.LeafA}, l.Uplinks...) {

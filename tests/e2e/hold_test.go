@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -95,7 +96,8 @@ func (l *leaf) awaitNotified(message, name string, least uint64) {
 	}
 }
 
-// pfcm is a PFCM about the train, as the neighbor by an uplink sends it, changed.
+// pfcm is a PFCM about the train, as the neighbor by an uplink sends it, changed. Its reserved octets are not 0,
+// which a receiver ignores.
 func (l *leaf) pfcm(p *fabric.Interface, change func(e *notify.Envelope, m *notify.PFCM)) []byte {
 	l.t.Helper()
 	m := notify.PFCM{StreamID: heldStream(), QueueID: 3, Action: notify.Pause, Time: 65_535,
@@ -109,6 +111,10 @@ func (l *leaf) pfcm(p *fabric.Interface, change func(e *notify.Envelope, m *noti
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	const checksum, reserved, value = 14 + 40 + 2, 14 + 40 + 4, 0xa55a
+	binary.BigEndian.PutUint16(b[reserved:], value)
+	sum := uint32(^binary.BigEndian.Uint16(b[checksum:])) + value
+	binary.BigEndian.PutUint16(b[checksum:], ^uint16(sum&0xffff+sum>>16)) // RFC 1624
 	return b
 }
 
@@ -323,7 +329,7 @@ func pauses(c *fabric.Capture, priority int) (quanta []uint16) {
 // SLUICE_HOLD; the host, as if it were a switch that knows PFC only, is paused by queue and
 // time of the messages; and SIGTERM releases everything.
 //
-//conformance:draft-yang/pfc draft-yang/pfc-queue draft-yang/pfc-quanta
+//conformance:draft-yang/pfc draft-yang/pfc-queue draft-yang/pfc-quanta draft-yang/queue-id draft-yang/reserved
 func TestHoldRow(t *testing.T) {
 	const speed = 10_000 // Mbit/s
 	l := newLeaf(t)

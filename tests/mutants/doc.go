@@ -14,6 +14,8 @@
 //	-	if k == KindPFCM && hopLimit != 255 {
 //	+	if k == KindPFCM && hopLimit < 254 {
 //
-// The tree stays as it is: the compiler reads the changed file by an overlay. survivors.txt has the rows
+// The tree stays as it is: the compiler reads the changed file by an overlay, and of C a copy of the software
+// switch is built. `go run ./tests/mutants -only draft-yang/hop` runs these alone, and
+// puts their outcomes, with the commit that each ran on, into the report. survivors.txt has the rows
 // of which a mutant survived; the pages show these rows, and those without a mutant, as tested in parts.
 package main

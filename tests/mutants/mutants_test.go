@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,5 +81,43 @@ func TestPatchesAreRead(t *testing.T) {
 		if m, err := parse(text); err == nil {
 			t.Errorf("%q was read as %+v", text, m)
 		}
+	}
+}
+
+// TestKillsAreOfTheNamedTest: by its failure, a panic, or a test without an end; not by another test, or a
+// compiler that was killed.
+func TestKillsAreOfTheNamedTest(t *testing.T) {
+	for out, want := range map[string]bool{
+		"=== RUN   TestA\n--- FAIL: TestA (0.00s)\nFAIL\n": true,
+		"    --- FAIL: TestA/one (0.00s)\n":                true,
+		"panic: test timed out after 4m0s\n":               true,
+		"=== RUN   TestA\npanic: nil map\n":                true,
+		"SIGQUIT: quit\n*** Test killed with quit: ran\n":  true,
+		"--- FAIL: TestB (0.00s)\nFAIL\n":                  false,
+		"signal: killed\nFAIL\tsluice/a [build failed]\n":  false,
+		"=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\n": false,
+	} {
+		if got := failed([]byte(out), "TestA"); got != want {
+			t.Errorf("%q: %v", out, got)
+		}
+	}
+}
+
+// TestReportKeepsTheOtherRows: outcomes of single rows replace theirs, and those of patches that are gone are
+// left out.
+func TestReportKeepsTheOtherRows(t *testing.T) {
+	t.Chdir(t.TempDir())
+	whole := &report{Mutants: []outcome{{Patch: "a", Commit: "1"}, {Patch: "b", Killed: true, Commit: "1"}, {Patch: "gone", Killed: true, Commit: "1"}}}
+	if err := whole.save(); err != nil {
+		t.Fatal(err)
+	}
+	again := &report{Mutants: []outcome{{Patch: "a", Killed: true, Commit: "2"}, {Patch: "c", Commit: "2"}}}
+	got, err := again.merge(map[string]bool{"a": true, "b": true, "c": true, "never ran": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []outcome{{Patch: "a", Killed: true, Commit: "2"}, {Patch: "b", Killed: true, Commit: "1"}, {Patch: "c", Commit: "2"}}
+	if !slices.Equal(got.Mutants, want) || got.Killed != 2 || got.Total != 3 {
+		t.Errorf("%+v", got)
 	}
 }

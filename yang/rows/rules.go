@@ -45,7 +45,8 @@ var musts = map[string]func(self string, v values) bool{
 	"number(.) < number(../high_bytes)": func(self string, v values) bool {
 		return number(self) < number(v("high_bytes"))
 	},
-	"../queues": func(_ string, v values) bool { return v("queues") != "" },
+	"rate_mbps or port_percent": func(_ string, v values) bool { return v("rate_mbps") != "" || v("port_percent") != "" },
+	"../queues":                 func(_ string, v values) bool { return v("queues") != "" },
 	"contains(., ':') = contains(../prefix, ':')": func(self string, v values) bool {
 		return sameFamily(self, v("prefix"))
 	},
@@ -109,8 +110,11 @@ func (r rule) holds(t *table, leaves map[string][]string) bool {
 	if r.leaf == "" {
 		return r.check("", v)
 	}
-	self := v(r.leaf)
-	return self == "" || r.check(self, v)
+	each, ok := leaves[r.leaf] // of a leaf-list each value by itself
+	if !ok {
+		each = t.entry.Dir[r.leaf].Default
+	}
+	return !slices.ContainsFunc(each, func(self string) bool { return self != "" && !r.check(self, v) })
 }
 
 // rulesOf returns the rules of a table: those of its leaves, then its own.

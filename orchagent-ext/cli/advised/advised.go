@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package advised keeps the Rate Advice (draft-zz) that a sender received, and
-// computes the rate of each of its queue pairs: the lowest advice in force. It is
+// computes the rate of each of its queue pairs: the lowest advice in force. CNPs
+// come first: while they come, advice only lowers the rate. It is
 // pure: the caller passes the time. `sluice advise listen` and the model of an
 // adapter call it.
 package advised
@@ -29,8 +30,9 @@ type Source struct {
 type Rate struct {
 	QueuePair
 	Mbps  uint32 // 0: unadvised holds, the sender is free
-	Until int64  // when this changes unless advice comes, ns
+	Until int64  // when this changes unless advice or a CNP comes, ns
 	By    Source // of the lowest rate
+	CNP   bool   // a CNP came within the lifetime of an advice: the rate stays or falls meanwhile
 }
 
 // Bounds of the memory that a flood of advice can take.
@@ -53,6 +55,7 @@ type Table struct {
 type pair struct {
 	rate   Rate
 	advice []advice // one a source
+	cnp    int64    // until when the last CNP counts, ns; 0: none does
 	place  int      // in ends
 }
 
@@ -81,15 +84,9 @@ func New(lifetime time.Duration) *Table {
 //
 //conformance:draft-zz/sender
 func (t *Table) Take(now int64, of QueuePair, by Source, mbps uint32) (rate Rate, changed bool) {
-	p := t.pairs[of]
+	p := t.pair(of)
 	if p == nil {
-		if len(t.pairs) == MaxQueuePairs {
-			t.Full++
-			return Rate{QueuePair: of}, false
-		}
-		p = &pair{rate: Rate{QueuePair: of}}
-		t.pairs[of] = p
-		t.ends.Put(p)
+		return Rate{QueuePair: of}, false
 	}
 	p.drop(now)
 	at := -1
@@ -107,22 +104,55 @@ func (t *Table) Take(now int64, of QueuePair, by Source, mbps uint32) (rate Rate
 		p.advice = append(p.advice, advice{by: by})
 	}
 	p.advice[at].mbps, p.advice[at].until = mbps, now+int64(t.lifetime)
-	return t.settle(p)
+	return t.settle(now, p)
 }
 
-// Expire removes advice that expired by now, and returns the rates that changed
+// Congested takes a CNP to a queue pair at now, and returns the rate in force from now on: for the lifetime
+// of an advice it stays or falls. changed is as [Table.Take] has it, and true at the first CNP of several.
+//
+// Decision: draft-zz section 3.1 has senders respond to CNP first, and gradually to advice; how is open.
+// The cut is DCQCN's, in the adapter; an advice that rises just then would undo it.
+//
+//conformance:draft-zz/cnp-first
+func (t *Table) Congested(now int64, of QueuePair) (rate Rate, changed bool) {
+	p := t.pair(of)
+	if p == nil {
+		return Rate{QueuePair: of}, false
+	}
+	p.drop(now)
+	p.cnp = now + int64(t.lifetime)
+	return t.settle(now, p)
+}
+
+// pair returns a queue pair, which it adds where there is room; nil: there is none.
+func (t *Table) pair(of QueuePair) *pair {
+	p := t.pairs[of]
+	if p != nil {
+		return p
+	}
+	if len(t.pairs) == MaxQueuePairs {
+		t.Full++
+		return nil
+	}
+	p = &pair{rate: Rate{QueuePair: of}}
+	t.pairs[of] = p
+	t.ends.Put(p)
+	return p
+}
+
+// Expire removes advice and CNPs that expired by now, and returns the rates that changed
 // by that.
 func (t *Table) Expire(now int64) (changes []Rate) {
 	for p, ok := t.ends.First(); ok && p.rate.Until <= now; p, ok = t.ends.First() {
 		p.drop(now)
-		if rate, changed := t.settle(p); changed {
+		if rate, changed := t.settle(now, p); changed {
 			changes = append(changes, rate)
 		}
 	}
 	return changes
 }
 
-// Next returns when Expire is to be called; ok is false while there is no advice.
+// Next returns when Expire is to be called; ok is false while there is neither advice nor a CNP.
 func (t *Table) Next() (at int64, ok bool) {
 	p, ok := t.ends.First()
 	if !ok {
@@ -142,23 +172,36 @@ func (p *pair) drop(now int64) {
 	p.advice = kept
 }
 
-// settle computes the rate of a queue pair, and forgets a pair without advice.
-func (t *Table) settle(p *pair) (Rate, bool) {
+// settle computes the rate of a queue pair from now on, and forgets a pair without advice and CNP.
+func (t *Table) settle(now int64, p *pair) (Rate, bool) {
 	was := p.rate
 	p.rate = Rate{QueuePair: was.QueuePair}
 	for _, a := range p.advice {
 		if p.rate.Mbps == 0 || a.mbps < p.rate.Mbps {
 			p.rate.Mbps, p.rate.By = a.mbps, a.by
 		}
-		if p.rate.Until == 0 || a.until < p.rate.Until {
-			p.rate.Until = a.until
+		p.rate.endBy(a.until)
+	}
+	if p.cnp > now {
+		p.rate.CNP = true
+		p.rate.endBy(p.cnp)
+		held := was.Mbps != 0 && (was.CNP || was.Until > now) // otherwise it expired before the CNP
+		if held && (p.rate.Mbps == 0 || p.rate.Mbps > was.Mbps) {
+			p.rate.Mbps, p.rate.By = was.Mbps, was.By
 		}
 	}
-	if len(p.advice) == 0 {
+	if len(p.advice) == 0 && !p.rate.CNP {
 		delete(t.pairs, was.QueuePair)
 		t.ends.Remove(p)
 	} else {
 		t.ends.Put(p)
 	}
-	return p.rate, p.rate.Mbps != was.Mbps || p.rate.By != was.By
+	return p.rate, p.rate.Mbps != was.Mbps || p.rate.By != was.By || p.rate.CNP != was.CNP
+}
+
+// endBy has a rate end by a time at the latest.
+func (r *Rate) endBy(at int64) {
+	if r.Until == 0 || at < r.Until {
+		r.Until = at
+	}
 }

@@ -50,6 +50,61 @@ func TestLowestUnexpiredRateHolds(t *testing.T) {
 	}
 }
 
+// While CNPs come, advice only lowers the rate, and its end keeps it; 30 ms after the last CNP
+// the lowest advice in force counts again.
+//
+//conformance:draft-zz/cnp-first
+func TestCNPComesFirst(t *testing.T) {
+	table := New(30 * time.Millisecond)
+	check := func(at int64, rate Rate, changed bool, mbps uint32, cnp, changes bool) {
+		t.Helper()
+		if rate.Mbps != mbps || rate.CNP != cnp || changed != changes || table.Mbps(qp) != mbps {
+			t.Errorf("at %d ms: %+v (changed %v), want %d Mbit/s, CNP %v", at, rate, changed, mbps, cnp)
+		}
+	}
+	take := func(at int64, mbps, want uint32, cnp, changes bool) {
+		t.Helper()
+		rate, changed := table.Take(at*ms, qp, near, mbps)
+		check(at, rate, changed, want, cnp, changes)
+	}
+	congested := func(at int64, want uint32, changes bool) {
+		t.Helper()
+		rate, changed := table.Congested(at*ms, qp)
+		check(at, rate, changed, want, true, changes)
+	}
+	expires := func(at int64, want uint32, cnp bool) {
+		t.Helper()
+		if c := table.Expire(at*ms - 1); c != nil {
+			t.Errorf("before %d ms: %+v", at, c)
+		}
+		c := table.Expire(at * ms)
+		if len(c) != 1 {
+			t.Fatalf("at %d ms: %+v", at, c)
+		}
+		check(at, c[0], true, want, cnp, true)
+	}
+	congested(0, 0, true) // before any advice
+	take(5, 100, 100, true, true)
+	take(10, 400, 100, true, false)
+	take(15, 70, 70, true, true)
+	congested(20, 70, false) // as another before
+	take(25, 300, 70, true, false)
+	expires(50, 300, false)
+	congested(54, 300, true)
+	if c := table.Expire(55 * ms); c != nil { // the end of the advice would free the sender
+		t.Errorf("at 55 ms: %+v", c)
+	}
+	expires(84, 0, false)
+	if _, ok := table.Next(); ok || len(table.pairs) != 0 {
+		t.Error("something is left")
+	}
+
+	// An advice that expired before the CNP counts for nothing, also where Expire comes late.
+	table.Take(100*ms, qp, near, 50)
+	rate, _ := table.Congested(130*ms, qp)
+	check(130, rate, true, 0, true, true)
+}
+
 func TestFloodOfAdviceIsBounded(t *testing.T) {
 	table := New(30 * time.Millisecond)
 	for i := range uint32(MaxSources + 5) {

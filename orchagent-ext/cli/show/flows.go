@@ -263,10 +263,10 @@ func advice(d *Data, _ Options) (*Answer, error) {
 		Blocks: []Block{{Pairs: pairs}},
 	}
 	if policies := d.rows("SLUICE_RATE_POLICY"); len(policies) > 0 {
-		t := Block{Header: []string{"Policy", "Source", "Destination", "DSCP", "Mbit/s"}}
+		t := Block{Header: []string{"Policy", "Source", "Destination", "DSCP", "Mbit/s", "Port %"}}
 		for _, r := range policies {
 			f := r.Fields
-			t.Rows = append(t.Rows, []string{r.Key, or(f["src_prefix"], "any"), or(f["dst_prefix"], "any"), or(f["dscp"], "any"), f["rate_mbps"]})
+			t.Rows = append(t.Rows, []string{r.Key, or(f["src_prefix"], "any"), or(f["dst_prefix"], "any"), or(f["dscp"], "any"), or(f["rate_mbps"], "-"), or(f["port_percent"], "-")})
 		}
 		a.Blocks = append(a.Blocks, t)
 	}

@@ -166,16 +166,17 @@ func TestPortThatDoesNotExistIsAnError(t *testing.T) {
 func TestAdviceHasHostsPoliciesAndWhatWasSent(t *testing.T) {
 	all := []rows.Row{
 		row("SLUICE_STATE|global", "rate_advice", "failed", "rate_advice_reason", "no extension"), row("SLUICE_RATE_ADVICE|global", "rtt_us", "5"),
-		row("SLUICE_RATE_ADVICE_HOST|10.0.0.0/8"), row("SLUICE_RATE_POLICY|gold", "dscp", "26", "rate_mbps", "400"),
+		row("SLUICE_RATE_ADVICE_HOST|10.0.0.0/8"), row("SLUICE_RATE_POLICY|gold", "dscp", "26", "rate_mbps", "400"), row("SLUICE_RATE_POLICY|silver", "dscp", "10", "port_percent", "30"),
 		row("SLUICE_NOTIFY_STATS|rate-advice", "sent", "75", "send_failed", "0", "reaction_us_n", "4"), row("SLUICE_NOTIFY_STATS|pfcm", "sent", "9"),
 	}
 	want := `rate advice  failed, no extension
 rtt us       5
 hosts        10.0.0.0/8
 
-Policy    Source    Destination    DSCP    Mbit/s
---------  --------  -------------  ------  --------
-gold      any       any            26      400
+Policy    Source    Destination    DSCP    Mbit/s    Port %
+--------  --------  -------------  ------  --------  --------
+gold      any       any            26      400       -
+silver    any       any            10      -         30
 
 Counter    Value
 ---------  -------

@@ -44,6 +44,7 @@ func (r *Reader) learned(p *roce.Packet, f *flow.Flow, frame *Frame) {
 		return
 	}
 	l := pairOf(p, f, qp)
+	l.From, l.To = frame.From, frame.To
 	if r.seen != nil {
 		if l.At = frame.At; l.At == 0 {
 			l.At = r.now
@@ -54,7 +55,7 @@ func (r *Reader) learned(p *roce.Packet, f *flow.Flow, frame *Frame) {
 		} else if since := l.At - at.at; since >= 0 && since < seenEvery { // a clock that was set back starts again
 			return
 		}
-		l.PathSrc, l.PathDst, l.Label, l.From, l.To = f.SrcAddr(), f.DstAddr(), f.FlowLabel, frame.From, frame.To
+		l.PathSrc, l.PathDst, l.Label = f.SrcAddr(), f.DstAddr(), f.FlowLabel
 		l.Octets = (f.Bytes - at.octets) * uint64(r.config.Seen)
 		if r.config.Seen > 1 {
 			l.Samples = uint32(f.Packets - at.packets)

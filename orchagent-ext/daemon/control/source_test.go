@@ -47,8 +47,8 @@ func TestMessagesWithoutQueuesNeedNoThreshold(t *testing.T) {
 		"Rate Advice to clients": {flowcontrol.Config{Advice: advice, Ingress: &flowcontrol.Ingress{Client: flowcontrol.ClientRateAdvice}}, false},
 		"holds at senders":       {flowcontrol.Config{Advice: advice, Source: &flowcontrol.Source{}}, false},
 		"policies":               {flowcontrol.Config{Advice: &flowcontrol.Advice{Policies: []congestion.Policy{{Rate: 100}}}}, false},
-		"PPFC to itself":         {flowcontrol.Config{Router4: own, PPFC: &flowcontrol.PPFC{Gateways: []flowcontrol.Gateway{{Addr: own}}}}, false},
-		"PPFC to another":        {flowcontrol.Config{Router4: own, PPFC: &flowcontrol.PPFC{Gateways: []flowcontrol.Gateway{{Addr: own}, {Addr: other}}}}, true},
+		"PPFC to itself":         {flowcontrol.Config{Router4: own, PPFC: &flowcontrol.PPFC{Gateways: []flowcontrol.Gateway{{Addrs: []netip.Addr{own}}}}}, false},
+		"PPFC to another":        {flowcontrol.Config{Router4: own, PPFC: &flowcontrol.PPFC{Gateways: []flowcontrol.Gateway{{Addrs: []netip.Addr{own}}, {Addrs: []netip.Addr{own, other}}}}}, true},
 	} {
 		w := strings.Join((&Settings{}).warnings(&tt.c, nil), "; ")
 		if strings.Contains(w, "no port of SLUICE_PORT has a threshold") != tt.want {

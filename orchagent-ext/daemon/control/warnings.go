@@ -5,6 +5,7 @@ package control
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 
 	"sluice/orchagent-ext/hold/flowcontrol"
@@ -66,10 +67,6 @@ func needsThreshold(c *flowcontrol.Config) bool {
 	if c.PPFC == nil {
 		return false
 	}
-	for _, g := range c.PPFC.Gateways {
-		if g.Addr != c.Router4 && g.Addr != c.Router6 {
-			return true
-		}
-	}
-	return false
+	isOther := func(gateway netip.Addr) bool { return gateway != c.Router4 && gateway != c.Router6 }
+	return slices.ContainsFunc(c.PPFC.Gateways, func(g flowcontrol.Gateway) bool { return slices.ContainsFunc(g.Addrs, isOther) })
 }

@@ -123,18 +123,19 @@ func TestRowsOfPPFCAndRateAdviceConfigureFlowControl(t *testing.T) {
 		[]string{"SLUICE", "global", "router_id=203.0.113.1", "router_id_v6=" + router.String()},
 		[]string{"SLUICE_PPFC", "global", "admin_state=enabled", "transport=udp", "udp_port=1022", "priority_source=queue", "client_message=cnp", "rx_rate=100", "rx_rate_per_source=70", "rx_burst=10", "tx_rate=50", "hold_limit_ms=250", "require_mark=9"},
 		[]string{"SLUICE_PPFC_GATEWAY", "2001:db8:a::/48", "gateway=" + gateway.String()},
-		[]string{"SLUICE_PPFC_GATEWAY", "2001:db8:b::/48", "gateway=" + router.String()},
+		[]string{"SLUICE_PPFC_GATEWAY", "2001:db8:b::/48", "gateway=" + gateway.String(), "other_gateways@=" + router.String() + ",2001:db8:ff::7,2001:DB8:ff::9"},
 		[]string{"SLUICE_PPFC_PEER", "2001:db8:ff::/64", "NULL=NULL"},
 		[]string{"SLUICE_RATE_ADVICE", "global", "admin_state=enabled", "opcode=200", "destination_qp=copy", "capability=bit", "capability_mask=4", "source=receiver",
 			"interval_ms=20", "lifetime_intervals=4", "target_bytes=5000", "target_delay_us=70", "min_rate_mbps=3", "rtt_us=30"},
 		[]string{"SLUICE_RATE_ADVICE_HOST", "10.0.0.0/8", "NULL=NULL"},
-		[]string{"SLUICE_RATE_POLICY", "gold", "src_prefix=2001:db8:a::/48", "dscp=26", "rate_mbps=400"}))
+		[]string{"SLUICE_RATE_POLICY", "gold", "src_prefix=2001:db8:a::/48", "dscp=26", "rate_mbps=400"},
+		[]string{"SLUICE_RATE_POLICY", "silver", "dscp=10", "port_percent=30"}))
 	got := &all.Control.Task
 	if got.Generate || got.Obey || got.Translate || !got.Sends() || !all.Path.Learns || all.Control.PFCM || !all.Control.PPFC || !all.Control.Advice {
 		t.Errorf("PFCM is disabled: %+v", all.Control)
 	}
 	prefix := netip.MustParsePrefix
-	want := &flowcontrol.PPFC{Transport: notify.OverUDP, Send: flowcontrol.Rate{PerSecond: 50, Burst: 5}, ByQueue: true, Gateways: []flowcontrol.Gateway{{Prefix: prefix("2001:db8:a::/48"), Addr: gateway}, {Prefix: prefix("2001:db8:b::/48"), Addr: router}}}
+	want := &flowcontrol.PPFC{Transport: notify.OverUDP, Send: flowcontrol.Rate{PerSecond: 50, Burst: 5}, ByQueue: true, Gateways: []flowcontrol.Gateway{{Prefix: prefix("2001:db8:a::/48"), Addrs: []netip.Addr{gateway}}, {Prefix: prefix("2001:db8:b::/48"), Addrs: []netip.Addr{gateway, router, netip.MustParseAddr("2001:db8:ff::7")}}}}
 	if diff := cmp.Diff(want, got.PPFC, same); diff != "" {
 		t.Errorf("PPFC (-want +got):\n%s", diff)
 	}
@@ -144,7 +145,7 @@ func TestRowsOfPPFCAndRateAdviceConfigureFlowControl(t *testing.T) {
 	}
 	if diff := cmp.Diff(&flowcontrol.Advice{
 		Hosts: []netip.Prefix{prefix("10.0.0.0/8")}, Mask: 4, Copy: true, Receiver: true,
-		Policies: []congestion.Policy{{Src: prefix("2001:db8:a::/48"), DSCP: 26, Rate: 400}},
+		Policies: []congestion.Policy{{Src: prefix("2001:db8:a::/48"), DSCP: 26, Rate: 400}, {DSCP: 10, Percent: 30}},
 		Target:   congestion.Target{Bytes: 5000, Delay: 70 * time.Microsecond, Min: 3}, Pace: congestion.Pace{Interval: 20 * time.Millisecond, Lifetime: 4, RTT: 30 * time.Microsecond},
 	}, got.Advice, same); diff != "" {
 		t.Errorf("advice (-want +got):\n%s", diff)

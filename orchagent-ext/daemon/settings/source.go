@@ -59,10 +59,21 @@ func gateways(row *config.PPFC, rows map[string]*config.PPFCGateway) *flowcontro
 	}
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		if prefix, err := netip.ParsePrefix(key); err == nil {
-			p.Gateways = append(p.Gateways, flowcontrol.Gateway{Prefix: prefix.Masked(), Addr: parsed(rows[key].Gateway)})
+			p.Gateways = append(p.Gateways, flowcontrol.Gateway{Prefix: prefix.Masked(), Addrs: gatewaysOf(rows[key])})
 		}
 	}
 	return p
+}
+
+// gatewaysOf returns the router ids of a row, which the model has validated.
+func gatewaysOf(row *config.PPFCGateway) []netip.Addr {
+	all := []netip.Addr{parsed(row.Gateway)}
+	for _, text := range row.OtherGateways {
+		if other := parsed(&text); !slices.Contains(all, other) {
+			all = append(all, other)
+		}
+	}
+	return all
 }
 
 var clientMessages = map[model.E_SonicSluice_SonicSluice_SLUICE_PPFC_Global_ClientMessage]flowcontrol.Client{
@@ -79,8 +90,8 @@ func (r *resolved) ingress(c *flowcontrol.Config) *flowcontrol.Ingress {
 		Receive: flowcontrol.Rate{PerSecond: *r.PPFC.RxRate, Burst: *r.PPFC.RxBurst}, ReceiveBySource: perTenth(*r.PPFC.RxRatePerSource), HoldLimit: time.Duration(*r.PPFC.HoldLimitMs) * time.Millisecond,
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.PPFCGateways)) {
-		gateway := parsed(r.PPFCGateways[key].Gateway)
-		if prefix, err := netip.ParsePrefix(key); err == nil && (gateway == c.Router4 || gateway == c.Router6) {
+		serves := func(gateway netip.Addr) bool { return gateway == c.Router4 || gateway == c.Router6 }
+		if prefix, err := netip.ParsePrefix(key); err == nil && slices.ContainsFunc(gatewaysOf(r.PPFCGateways[key]), serves) {
 			in.Serves = append(in.Serves, prefix.Masked())
 		}
 	}
@@ -108,9 +119,15 @@ func advice(row *config.RateAdvice, hosts map[string]*config.RateAdviceHost, pol
 	}
 	for _, name := range slices.Sorted(maps.Keys(policies)) {
 		limit := policies[name]
-		p := congestion.Policy{DSCP: -1, Rate: *limit.RateMbps}
+		p := congestion.Policy{DSCP: -1}
 		if limit.Dscp != nil {
 			p.DSCP = int(*limit.Dscp)
+		}
+		if limit.RateMbps != nil {
+			p.Rate = *limit.RateMbps
+		}
+		if limit.PortPercent != nil {
+			p.Percent = *limit.PortPercent
 		}
 		for text, to := range map[*string]*netip.Prefix{limit.SrcPrefix: &p.Src, limit.DstPrefix: &p.Dst} {
 			if text != nil {

@@ -36,18 +36,6 @@ func (s *Settings) Allows(of *kernel.Session) bool {
 	return kernel.Within(s.Hosts, of.Src)
 }
 
-// Limit returns the lower one of a rate and that of the policies for a session, in Mbit/s: no advice
-// exceeds a policy (draft-zz section 5.1, the rate upper limit of a flow). dscp is that of its packets,
-// or [congestion.AnyDSCP].
-//
-//conformance:draft-zz/policy
-func (s *Settings) Limit(rate uint32, of *kernel.Session, dscp uint8) uint32 {
-	if limit := congestion.Lowest(s.Policies, of.Src, of.Dst, dscp); limit != 0 {
-		return min(rate, limit)
-	}
-	return rate
-}
-
 // Switch counts and paces flows.
 type Switch interface {
 	SetHold(port sai.ObjectID, m sai.HoldMatch, d time.Duration, rate uint64) error
@@ -131,7 +119,7 @@ func (a *Advisor) Measure(now int64, f *kernel.Flow, of *Flow, octets uint64) {
 		a.hosts.Add(f.Session.Src, took, rtt.Advice, now)
 	}
 	rate := a.rate(now, f, of, m)
-	a.limiter.leave(now, &f.Session)
+	a.limiter.leave(now, &f.Session, f.Queue.Port)
 	if rate == 0 {
 		if !f.State.Congested() && !f.State.Alarmed() {
 			a.End(f, of)
@@ -158,7 +146,7 @@ func (a *Advisor) rate(now int64, f *kernel.Flow, of *Flow, m congestion.Measure
 	if p := a.k.Ports.Of(f.Queue.Port); p != nil {
 		target.Port = p.Speed
 	}
-	target.Limit = congestion.Lowest(s.Policies, f.Session.Src, f.Session.Dst, f.DSCP)
+	target.Limit = a.limiter.limit(kernel.Addresses{Src: f.Session.Src, Dst: f.Session.Dst}, f.DSCP, f.Queue.Port)
 	rate := of.advice.Congestion(now, f.State.Congested(), m, &target, &s.Pace)
 	if followed := of.advice.Follows(); !of.advice.Follow(now, m.Came, &s.Pace) && followed {
 		a.k.Counters.AdviceNotFollowing++
@@ -193,11 +181,11 @@ func (a *Advisor) AdviseClient(now int64, s kernel.Session, qp, rate uint32) {
 	if a.settings.Copy {
 		qp = s.DstQP
 	}
-	dscp := uint8(congestion.AnyDSCP)
+	dscp, out := uint8(congestion.AnyDSCP), sai.Null
 	if known := a.pairs.Find(s.Pair()); known.Seen {
-		dscp = known.DSCP
+		dscp, out = known.DSCP, known.Out
 	}
-	a.k.Out.Advice(now, &s, qp, a.settings.Limit(rate, &s, dscp), a.settings.Receiver)
+	a.k.Out.Advice(now, &s, qp, a.limiter.Limit(rate, kernel.Addresses{Src: s.Src, Dst: s.Dst}, dscp, out), a.settings.Receiver)
 }
 
 // NamesReceiver reports whether advice has the queue pair of the data packet.

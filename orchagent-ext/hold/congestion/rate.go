@@ -4,6 +4,7 @@ package congestion
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -123,11 +124,26 @@ func (t *Target) clamp(rate float64) uint32 {
 	return uint32(min(rate, 1<<32-1))
 }
 
-// Policy is a rate that the operator set for flows (SLUICE_RATE_POLICY).
+// Policy is a rate that the operator set for flows (SLUICE_RATE_POLICY): of each flow, or of all of a port
+// together.
 type Policy struct {
 	Src, Dst netip.Prefix // the zero value: any
 	DSCP     int          // -1: any
-	Rate     uint32       // Mbit/s; other than 0
+	Rate     uint32       // Mbit/s of each flow; 0: Percent alone counts
+	Percent  uint8        // of the speed of the port that flows leave by, for all of them; 0: Rate alone counts
+}
+
+// limit returns the rate of each of so many flows of the policy that leave by a port, in Mbit/s; 0: none, since
+// the speed of the port is unknown (0).
+func (p *Policy) limit(port uint32, flows int) uint32 {
+	if p.Percent == 0 || port == 0 {
+		return p.Rate
+	}
+	share := max(uint32(uint64(port)*uint64(p.Percent)/100/uint64(max(flows, 1))), 1)
+	if p.Rate == 0 {
+		return share
+	}
+	return min(p.Rate, share)
 }
 
 // Matches reports whether the policy is for packets of this kind, or with [AnyDSCP] for some of them.
@@ -142,16 +158,29 @@ func (p *Policy) Matches(src, dst netip.Addr, dscp uint8) bool {
 const AnyDSCP = 0xff
 
 // Lowest returns the lowest rate of the policies that match, in Mbit/s, or 0. Addresses
-// are IPv4 or IPv6; IPv4 mapped into IPv6 must be unmapped before.
+// are IPv4 or IPv6; IPv4 mapped into IPv6 must be unmapped before. port is the speed of the port that the flow
+// leaves by, in Mbit/s, 0: unknown; flows returns how many flows share what a policy has there.
 //
 //conformance:draft-zz/policy
-func Lowest(policies []Policy, src, dst netip.Addr, dscp uint8) uint32 {
+func Lowest(policies []Policy, src, dst netip.Addr, dscp uint8, port uint32, flows func(policy int) int) uint32 {
 	lowest := uint32(0)
 	for i := range policies {
 		p := &policies[i]
-		if p.Matches(src, dst, dscp) && (lowest == 0 || p.Rate < lowest) {
-			lowest = p.Rate
+		if !p.Matches(src, dst, dscp) {
+			continue
+		}
+		n := 1
+		if p.Percent != 0 {
+			n = flows(i)
+		}
+		if limit := p.limit(port, n); limit != 0 && (lowest == 0 || limit < lowest) {
+			lowest = limit
 		}
 	}
 	return lowest
+}
+
+// Match reports whether a policy is for packets of this kind, as [Policy.Matches] has it.
+func Match(policies []Policy, src, dst netip.Addr, dscp uint8) bool {
+	return slices.ContainsFunc(policies, func(p Policy) bool { return p.Matches(src, dst, dscp) })
 }

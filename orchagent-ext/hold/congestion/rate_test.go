@@ -111,12 +111,45 @@ func TestLowestRateOfThePoliciesThatMatchCounts(t *testing.T) {
 		{"2001:db8:1::1", "2001:db8:2::1", 26, 10_000},
 		{"10.1.2.3", "192.0.2.1", 26, 5_000},
 	} {
-		if got := Lowest(policies, netip.MustParseAddr(c.src), netip.MustParseAddr(c.dst), c.dscp); got != c.want {
+		if got := Lowest(policies, netip.MustParseAddr(c.src), netip.MustParseAddr(c.dst), c.dscp, 0, nil); got != c.want {
 			t.Errorf("%s to %s, DSCP %d: %d, want %d", c.src, c.dst, c.dscp, got, c.want)
 		}
 	}
-	if got := Lowest(policies[1:], netip.MustParseAddr("::1"), netip.MustParseAddr("::1"), 0); got != 0 {
+	if got := Lowest(policies[1:], netip.MustParseAddr("::1"), netip.MustParseAddr("::1"), 0, 0, nil); got != 0 {
 		t.Errorf("no policy matches, and the rate is %d", got)
+	}
+}
+
+// The priority of DSCP 26 has 30 % of the port, and each of its flows an equal part of it; 7 Mbit/s is
+// the most of one.
+//
+//conformance:draft-zz/policy
+func TestFlowsOfAPolicyShareItsPartOfThePort(t *testing.T) {
+	a := netip.MustParseAddr("2001:db8::1")
+	policies := []Policy{{DSCP: 26, Percent: 30}, {DSCP: 10, Percent: 60, Rate: 7}, {DSCP: 10, Percent: 90}}
+	for _, c := range []struct {
+		dscp  uint8
+		port  uint32
+		flows int
+		want  uint32
+	}{
+		{26, 40_000, 0, 12_000}, // one that is not counted yet
+		{26, 40_000, 1, 12_000},
+		{26, 40_000, 5, 2_400},
+		{26, 400_000, 7, 17_142}, // 17142.857
+		{26, 10, 4, 1},           // 0.75: no rate of 0 is advised
+		{26, 0, 1, 0},            // the speed of the port is unknown
+		{10, 40_000, 1, 7},
+		{10, 40, 6, 4}, // 24 for 6
+		{10, 0, 1, 7},
+		{12, 40_000, 1, 0},
+	} {
+		if got := Lowest(policies, a, a, c.dscp, c.port, func(int) int { return c.flows }); got != c.want {
+			t.Errorf("DSCP %d, %d flows on a port of %d: %d, want %d", c.dscp, c.flows, c.port, got, c.want)
+		}
+	}
+	if !Match(policies, a, a, 26) || Match(policies, a, a, 12) {
+		t.Error("a policy without a rate is for its flows, and for them alone")
 	}
 }
 

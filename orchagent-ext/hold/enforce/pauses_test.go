@@ -66,6 +66,8 @@ func TestPausesLastAsLongAsTheirQuanta(t *testing.T) {
 
 // At 400 Gbit/s 65,535 quanta are 83.9 µs, so a pause of 200 µs is said several times,
 // each time before the last one is over.
+//
+//conformance:draft-yang/pfc
 func TestPausesRepeat(t *testing.T) {
 	p := NewPauses()
 	p.Receive(0, onQueue(1, 3), limit(0, 200), 7)

@@ -3,7 +3,9 @@
 package flowcontrol
 
 import (
+	"maps"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -90,6 +92,113 @@ func TestPolicyIsToldWithoutCongestion(t *testing.T) {
 		if h := f.holds[targetOf(sai.Null, matchOf(tt.flow.Pair))]; h.rate != sai.RateCount {
 			t.Errorf("%s: the switch does not count it: %+v", name, f.holds)
 		}
+	}
+}
+
+// The priority of DSCP 26 has 30 % of a port of 1000 Mbit/s: its only flow there is told 300, two of them 150
+// each, and one alone again after the other was silent for a second. A flow of another port, and one of another
+// priority, take nothing of it; where the port is unknown no part is known.
+//
+//conformance:draft-zz/policy
+func TestPriorityHasItsPartOfThePort(t *testing.T) {
+	c := advising()
+	c.Advice.Policies = []congestion.Policy{{DSCP: 26, Percent: 30}}
+	c.Ports = slices.Clone(c.Ports)
+	for i := range c.Ports {
+		c.Ports[i].Speed = 1000
+	}
+	f := newFake(t, c)
+	flow := func(qp uint32, dscp uint8, out sai.ObjectID) Learned {
+		l := seen
+		l.DestQP, l.SrcQP, l.DSCP, l.Packet.Out = qp, qp+1, dscp, out
+		f.passes(l.Src, sink, qp, 0)
+		f.core.learn(f.now, l)
+		return l
+	}
+	first, second := flow(0x90, 26, down1), flow(0x92, 26, down1)
+	flow(0x94, 10, down1)
+	flow(0x96, 26, down2)
+	flow(0x98, 26, sai.Null)
+	octets := map[uint32]uint64{}
+	// run has the flows send at so many Mbit/s for some ms, and returns the rates that each queue pair was told.
+	run := func(ms0 int64, mbps map[uint32]uint64) map[uint32][]uint32 {
+		for at, end := f.now, f.now+ms0*ms; at < end; at += ms {
+			for qp, rate := range mbps {
+				octets[qp] += rate * 125
+				f.passes(sender, sink, qp, octets[qp])
+			}
+			f.until(at)
+		}
+		rates := map[uint32][]uint32{}
+		for _, g := range f.takeTold() {
+			m := g.packet.RateAdvice
+			if list := rates[m.DestQP]; len(list) == 0 || list[len(list)-1] != m.Rate {
+				rates[m.DestQP] = append(list, m.Rate)
+			}
+		}
+		return rates
+	}
+	all := map[uint32]uint64{first.DestQP: 290, second.DestQP: 290, 0x94: 900, 0x96: 290, 0x98: 900}
+	if got, want := run(100, all), (map[uint32][]uint32{0x91: {150}, 0x93: {150}, 0x97: {300}}); !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("of two flows of a port, and one of another: told %v, want %v", got, want)
+	}
+	if got, want := run(1500, map[uint32]uint64{first.DestQP: 290}), []uint32{150, 300}; !slices.Equal(got[0x91], want) {
+		t.Errorf("while the other is silent it is told %v, want %v", got[0x91], want)
+	}
+}
+
+// Where samples lack the egress port, it is known once a flow was congested there: 30 % of 1000 Mbit/s are
+// 300 for one flow, and 150 for each of two.
+//
+//conformance:draft-zz/policy
+func TestCongestionShowsThePortOfAPart(t *testing.T) {
+	c := advising()
+	c.Advice.Policies = []congestion.Policy{{DSCP: 26, Percent: 30}}
+	c.Ports = slices.Clone(c.Ports)
+	for i := range c.Ports {
+		c.Ports[i].Speed = 1000
+	}
+	f := newFake(t, c)
+	octets := [2]uint64{}
+	qps := [2]uint32{0x90, 0x92}
+	run := func(span int64) map[uint32]uint32 {
+		for at, end := f.now, f.now+span*ms; at < end; at += ms {
+			for i, qp := range qps {
+				octets[i] += 295 * 125
+				f.passes(sender, sink, qp, octets[i])
+				f.counts(sender, sink, qp, octets[i])
+			}
+			f.until(at)
+		}
+		last := map[uint32]uint32{}
+		for _, g := range f.takeTold() {
+			last[g.packet.RateAdvice.DestQP] = g.packet.RateAdvice.Rate
+		}
+		return last
+	}
+	for i, qp := range qps {
+		l := seen
+		l.DestQP, l.SrcQP = qp, qp+1
+		f.passes(sender, sink, qp, 0)
+		f.core.learn(f.now, l)
+		f.counts(sender, sink, qp, octets[i])
+	}
+	if got := run(50); len(got) != 0 {
+		t.Errorf("before the port is known: told %v", got)
+	}
+	drains := func(id uint64) {
+		f.fills(id, sender, sink, qps[id], 150_000, sai.MarkHigh)
+		run(15)
+		f.depth[idOf(queue, id)] = 0
+		run(100) // the advice of its congestion ends
+	}
+	drains(0)
+	if got := run(50); len(got) != 1 || got[0x91] != 300 {
+		t.Errorf("one flow is told %v, want 300", got)
+	}
+	drains(1)
+	if got := run(50); len(got) != 2 || got[0x91] != 150 || got[0x93] != 150 {
+		t.Errorf("two are told %v, want 150 each", got)
 	}
 }
 

@@ -18,7 +18,24 @@ import (
 // a PortChannel, until it ends, is cancelled or refreshed; of several the strictest.
 //
 //conformance:draft-yang/components draft-yang/enforce
-func TestHoldOfANeighbor(t *testing.T) { play(t, "hold of a neighbor") }
+func TestHoldOfANeighbor(t *testing.T) {
+	play(t, "hold of a neighbor")
+
+	// Neighbors of two ports have one address: each ends its own hold alone.
+	c := config()
+	c.Ports = slices.Clone(c.Ports)
+	c.Ports[1].Neighbor = c.Ports[0].Neighbor
+	f := newFake(t, c)
+	for _, port := range []sai.ObjectID{up, other} {
+		m := f.message(port, c.Ports[0].Neighbor, pause(9, 40_000))
+		f.core.receiveMessage(f.now, &m)
+	}
+	m := f.message(other, c.Ports[0].Neighbor, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
+	f.core.receiveMessage(f.now, &m)
+	if f.holds[onStream(up, 9)].until == 0 || f.holds[onStream(other, 9)].until != 0 {
+		t.Errorf("the end of one of two holds leaves %v", f.holds)
+	}
+}
 
 // Each message that is not to be obeyed is counted under its reason, and holds nothing.
 //

@@ -39,8 +39,8 @@ func telling() *Config {
 	c.Generate = false
 	c.Router6, c.Router4 = router6, router4
 	c.PPFC = &PPFC{Gateways: []Gateway{
-		{Prefix: netip.MustParsePrefix("2001:db8::/32"), Addr: netip.MustParseAddr("2001:db8:ff::8")}, {Prefix: netip.MustParsePrefix("2001:db8:a::/48"), Addr: gateway6},
-		{Prefix: netip.MustParsePrefix("10.1.0.0/16"), Addr: gateway4},
+		{Prefix: netip.MustParsePrefix("2001:db8::/32"), Addrs: []netip.Addr{netip.MustParseAddr("2001:db8:ff::8")}}, {Prefix: netip.MustParsePrefix("2001:db8:a::/48"), Addrs: []netip.Addr{gateway6}},
+		{Prefix: netip.MustParsePrefix("10.1.0.0/16"), Addrs: []netip.Addr{gateway4}},
 	}}
 	return c
 }
@@ -151,6 +151,66 @@ func TestGatewayIsToldAsTheFlowFillsAndDrains(t *testing.T) {
 		if f.core.kernel.Counters.PPFCSent != 5 || len(f.sent) != 0 || f.core.detector.Flows() != 0 {
 			t.Errorf("counted %d; PFCM %d; %d flows left", f.core.kernel.Counters.PPFCSent, len(f.sent), f.core.detector.Flows())
 		}
+	}
+}
+
+// Each gateway of the longest prefix gets every message, with one time, and only once where two flows ask by
+// one key. The send limit is of messages: of six there go four.
+//
+//conformance:draft-xz/gateways
+func TestEachGatewayOfThePrefixIsTold(t *testing.T) {
+	second, third := netip.MustParseAddr("2001:db8:ff::5"), netip.MustParseAddr("2001:db8:ff::6")
+	c := telling()
+	c.PPFC.Gateways[1].Addrs = []netip.Addr{gateway6, second, third}
+	f := newFake(t, c)
+	start := f.now
+	f.fills(1, sender, sink, 0x99, 150_000, sai.MarkHigh)
+	f.until(start + 30*ms)
+	f.depth[idOf(queue, 1)] = 0
+	f.until(start + 50*ms)
+	type message struct {
+		to netip.Addr
+		pt notify.PT
+		us uint16
+		at int64
+	}
+	var got, want []message
+	for _, g := range f.takeTold() {
+		if m := g.packet.PPFC; m.Flow.DstQP != 0x99 || m.RouterID != router6 {
+			t.Errorf("a message is about %+v", m)
+		}
+		got = append(got, message{g.packet.Envelope.Dst, g.packet.PPFC.PT, g.packet.PPFC.PauseDuration, (g.at - start) / ms})
+	}
+	for _, m := range []message{{pt: notify.Stop, us: 40_000}, {pt: notify.Stop, us: 40_000, at: 20}, {pt: notify.Resume, at: 40}} {
+		for _, m.to = range []netip.Addr{gateway6, second, third} {
+			want = append(want, m)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("told %+v\nwant %+v", got, want)
+	}
+	if n := f.core.kernel.Counters.PPFCSent; n != 9 || f.core.gateways.Open() != 0 {
+		t.Errorf("%d counted, %d requests are open", n, f.core.gateways.Open())
+	}
+
+	c.PPFC.Send = Rate{PerSecond: 1, Burst: 4}
+	f = newFake(t, c)
+	f.fills(1, sender, sink, 0x99, 150_000, sai.MarkHigh)
+	f.fills(2, sender, sink, 0x98, 150_000, sai.MarkHigh)
+	if n := &f.core.kernel.Counters; n.PPFCSent != 4 || n.PPFCPoliced != 2 {
+		t.Errorf("%d PPFC sent, %d policed, want 4 and 2", n.PPFCSent, n.PPFCPoliced)
+	}
+
+	// This node is one of them: its client is told here, and the others by PPFC.
+	c = telling()
+	c.PPFC.Gateways[1].Addrs = []netip.Addr{gateway6, router6}
+	c.Ingress = &Ingress{Serves: prefixes("2001:db8:a::/48"), Client: ClientCNP, Hosts: prefixes("2001:db8:a::/48")}
+	f = newFake(t, c)
+	f.core.learn(f.now, Learned{Pair: pairOf(sender, sink, 0x99), SrcQP: 0x42})
+	f.fills(1, sender, sink, 0x99, 150_000, sai.MarkHigh)
+	all := f.takeTold()
+	if len(all) != 2 || all[0].packet.Kind != notify.KindCNP || all[0].packet.Envelope.Dst != sender || all[1].packet.Kind != notify.KindPPFC || all[1].packet.Envelope.Dst != gateway6 {
+		t.Errorf("as a gateway itself it told %+v", all)
 	}
 }
 
@@ -514,7 +574,7 @@ func TestLimitsAreOfTheirKind(t *testing.T) {
 // A node that is its flows' ingress gateway itself tells the client at once.
 func TestOwnGatewayTellsTheClient(t *testing.T) {
 	c := telling()
-	c.PPFC.Gateways = []Gateway{{Prefix: netip.MustParsePrefix("2001:db8:a::/48"), Addr: router6}}
+	c.PPFC.Gateways = []Gateway{{Prefix: netip.MustParsePrefix("2001:db8:a::/48"), Addrs: []netip.Addr{router6}}}
 	c.Ingress = &Ingress{Serves: prefixes("2001:db8:a::/48"), Client: ClientCNP, Hosts: prefixes("2001:db8:a::/48")}
 	f := newFake(t, c)
 	f.core.learn(f.now, Learned{Pair: pairOf(sender, sink, 0x99), SrcQP: 0x42})
@@ -568,6 +628,12 @@ func TestConnectionIsMappedToItsQueuePairs(t *testing.T) {
 		at := targetOf(sai.Null, sai.HoldMatch{Kind: sai.HoldTuple, Protocol: 17, Value: 50001<<16 | 4791, Src: sender, Dst: sink})
 		if _, ok := f.holds[at]; !ok || f.core.kernel.Counters.ClientQPUnknown != 1 {
 			t.Errorf("holds %+v, unknown %d", f.holds, f.core.kernel.Counters.ClientQPUnknown)
+		}
+		other := tuple
+		other.SrcPort = 50002
+		f.ppfcFrom(router6, gateway6, stopOf(sender, sink, other))
+		if all := f.takeTold(); len(all) != 1 || all[0].packet.RateAdvice.DestQP+all[0].packet.CNP.DestQP != 0x40 {
+			t.Errorf("client %d: of the connection (17, 50002, 4791) told %+v, want queue pair 0x40", client, all)
 		}
 	}
 }

@@ -113,10 +113,14 @@ func (r *recorder) of(t testing.TB) *trace {
 	return one
 }
 
+// mutant is set by tests/mutants, for which each test has to judge by values of its own: a trace differs with
+// each change.
+var mutant = os.Getenv("SLUICE_MUTANT") != ""
+
 // check compares the traces of a test with the recorded ones. A test may make its switches in any
 // order, as that of a map.
 func (r *recorder) check(t testing.TB, of *testTrace) {
-	if t.Failed() || t.Skipped() {
+	if t.Failed() || t.Skipped() || mutant {
 		return
 	}
 	var sums []string

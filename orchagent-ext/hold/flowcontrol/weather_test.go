@@ -55,7 +55,7 @@ func asGateway(c *Config, r *rand.Rand) {
 func asOwnGateway(c *Config, r *rand.Rand) {
 	withGateways(c, r)
 	asGateway(c, r)
-	c.PPFC.Gateways = []Gateway{{Prefix: netip.MustParsePrefix("::/0"), Addr: gateway6}}
+	c.PPFC.Gateways = []Gateway{{Prefix: netip.MustParsePrefix("::/0"), Addrs: []netip.Addr{gateway6}}}
 }
 func holdsAtSenders(c *Config, r *rand.Rand) {
 	asGateway(c, r)

@@ -4,6 +4,7 @@ package gateway
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"sluice/orchagent-ext/flows/histogram"
@@ -22,21 +23,27 @@ type PPFC struct {
 	Gateways  []Gateway // that serve the sources of a prefix; the longest prefix counts
 }
 
-// Gateway serves the sources of a prefix.
+// Gateway has the gateways that serve the sources of a prefix.
 type Gateway struct {
 	Prefix netip.Prefix
-	Addr   netip.Addr // of its router id; this node's: served here
+	Addrs  []netip.Addr // of their router ids, of the family of the prefix; this node's: served here
 }
 
-// of returns the router id of the gateway that serves a source.
-func (p *PPFC) of(source netip.Addr) netip.Addr {
-	var best Gateway
-	for _, g := range p.Gateways {
-		if g.Prefix.Contains(source) && (!best.Addr.IsValid() || g.Prefix.Bits() > best.Prefix.Bits()) {
+// of returns the router ids of the gateways that serve a source.
+//
+//conformance:draft-xz/gateways
+func (p *PPFC) of(source netip.Addr) []netip.Addr {
+	var best *Gateway
+	for i := range p.Gateways {
+		g := &p.Gateways[i]
+		if g.Prefix.Contains(source) && (best == nil || g.Prefix.Bits() > best.Prefix.Bits()) {
 			best = g
 		}
 	}
-	return best.Addr
+	if best == nil {
+		return nil
+	}
+	return best.Addrs
 }
 
 // Request is the state of a flow towards its ingress gateway. The zero value is a flow before its first
@@ -110,9 +117,9 @@ func (n *Notifier) notify(now int64, f *kernel.Flow, r *Request, s congestion.Si
 		return false
 	}
 	src, dst := hosts(f)
-	gateway, router := n.settings.of(src), n.k.Out.Router(src)
+	gateways, router := n.settings.of(src), n.k.Out.Router(src)
 	switch {
-	case !gateway.IsValid() || gateway.Is4() != src.Is4():
+	case len(gateways) == 0:
 		kernel.CountOnce(&r.counted, &n.k.Counters.NoGateway)
 		return false
 	case !router.IsValid():
@@ -121,11 +128,13 @@ func (n *Notifier) notify(now int64, f *kernel.Flow, r *Request, s congestion.Si
 	}
 	n.write(f, pt, us, src, dst, router)
 	r.stopped = pt == notify.Stop || pt == notify.Hold || pt == notify.Alarm && r.stopped
-	if gateway == router { // served here
+	if slices.Contains(gateways, router) { // served here
 		n.clients.Notify(now, pt, us, f.Session)
-		return false
+		if len(gateways) == 1 {
+			return false
+		}
 	}
-	return n.send(now, r, gateway)
+	return n.send(now, r, gateways)
 }
 
 // write makes n.message about a flow.
@@ -142,8 +151,9 @@ func (n *Notifier) write(f *kernel.Flow, pt notify.PT, us uint16, src, dst, rout
 	}
 }
 
-// send sends n.message, for as long as other flows ask by its key, and reports whether it was sent.
-func (n *Notifier) send(now int64, r *Request, gateway netip.Addr) bool {
+// send sends n.message to other nodes, for as long as other flows ask by its key, and reports whether one of
+// them was sent it.
+func (n *Notifier) send(now int64, r *Request, gateways []netip.Addr) (sent bool) {
 	m := &n.message
 	k := enforce.PPFCKey(m, m.RouterID)
 	k.Flow.SrcQP = 0 // it may be learned between two messages
@@ -153,19 +163,22 @@ func (n *Notifier) send(now int64, r *Request, gateway netip.Addr) bool {
 		if n.requests.Withdraw(&r.request); n.requests.Of(k).Flows > 0 {
 			return false
 		}
-	case !n.rate.Allow(now):
-		n.k.Counters.PPFCPoliced++
-		return false
 	case holds:
 		m.PauseDuration = n.requests.Others(&r.request, k).Time(now, m.PauseDuration)
 	}
-	if !n.k.Out.PPFC(m, gateway) {
-		return false
+	for _, gateway := range gateways {
+		switch {
+		case gateway == m.RouterID: // served here
+		case m.PT != notify.Resume && !n.rate.Allow(now):
+			n.k.Counters.PPFCPoliced++
+		case n.k.Out.PPFC(m, gateway):
+			sent = true
+		}
 	}
-	if holds {
+	if holds && sent {
 		n.requests.Add(&r.request, k, notify.Pause, now+int64(m.PauseDuration)*int64(time.Microsecond))
 	}
-	return true
+	return sent
 }
 
 // identifier returns the identifier of a flow of the address pair: by its queue

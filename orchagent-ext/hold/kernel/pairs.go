@@ -2,7 +2,11 @@
 
 package kernel
 
-import "net/netip"
+import (
+	"net/netip"
+
+	sai "sluice/sai-shim"
+)
 
 // pairRoom is how many pairs, and how many connections, a generation has room for.
 const pairRoom = 1 << 14
@@ -25,9 +29,10 @@ type Known struct {
 	PKey uint16
 	Bits uint8 // of BTH octet 4
 	DSCP uint8
-	Seen bool // PKey, Bits, DSCP and SrcPort are of a packet
+	Seen bool // PKey, Bits, DSCP, SrcPort and Out are of a packet
 
 	SrcPort uint16
+	Out     sai.ObjectID // port that it left by; sai.Null: unknown
 }
 
 // connection has the part of a 5-tuple in which connections of RoCEv2 differ: the protocol is UDP, and
@@ -55,7 +60,7 @@ func (p *Pairs) Add(l *Learned) {
 		v.QP = l.SrcQP
 	}
 	if l.SrcPort != 0 {
-		v.PKey, v.Bits, v.DSCP, v.Seen, v.SrcPort = l.PKey, l.Bits, l.DSCP, true, l.SrcPort
+		v.PKey, v.Bits, v.DSCP, v.Seen, v.SrcPort, v.Out = l.PKey, l.Bits, l.DSCP, true, l.SrcPort, l.Packet.Out
 	}
 	p.known.put(l.Pair, v, pairRoom)
 	if l.SrcPort != 0 && l.DestQP > managementQP {

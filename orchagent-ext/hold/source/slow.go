@@ -138,7 +138,7 @@ func (s *Source) slow(now int64, f *seen) {
 				qp = session.DstQP
 			}
 			rate := uint32(min(max(to.rate/1e6, uint64(a.Target.Min), 1), math.MaxUint32))
-			s.k.Out.Advice(now, &session, qp, a.Limit(rate, &session, f.learned.DSCP), a.Receiver)
+			s.k.Out.Advice(now, &session, qp, s.policies.Limit(rate, kernel.Addresses{Src: session.Src, Dst: session.Dst}, f.learned.DSCP, f.learned.Packet.Out), a.Receiver)
 			to.advised, to.due = now, min(to.until, now+int64(a.Pace.Interval))
 		}
 	case !to.steer.Due(now):

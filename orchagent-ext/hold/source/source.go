@@ -18,11 +18,17 @@ type Holds interface {
 	Queue(t kernel.Target) uint16
 }
 
+// Policies are the rates that the operator set for flows.
+type Policies interface {
+	Limit(rate uint32, of kernel.Addresses, dscp uint8, out sai.ObjectID) uint32
+}
+
 // Source holds flows at their senders.
 type Source struct {
 	k        *kernel.Kernel
 	pairs    *kernel.Pairs
 	holds    Holds
+	policies Policies
 	settings *Settings         // nil: it is disabled
 	advice   *advisor.Settings // nil: senders get CNPs
 	seed     uint32            // of Stream IDs
@@ -33,8 +39,8 @@ type Source struct {
 }
 
 // New returns a source, disabled.
-func New(k *kernel.Kernel, pairs *kernel.Pairs, h Holds) *Source {
-	return &Source{k: k, pairs: pairs, holds: h}
+func New(k *kernel.Kernel, pairs *kernel.Pairs, h Holds, p Policies) *Source {
+	return &Source{k: k, pairs: pairs, holds: h, policies: p}
 }
 
 // Configure takes settings; nil disables it. Senders are advised by advice where that is not nil.

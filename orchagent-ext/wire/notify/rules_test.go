@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"sluice/orchagent-ext/wire/roce"
@@ -392,6 +393,92 @@ func TestCodePointsValidate(t *testing.T) {
 		f(&c)
 		if c.Validate() == nil {
 			t.Errorf("%s: valid", name)
+		}
+	}
+}
+
+// The first and the last number of each range, and the numbers beside it.
+//
+//conformance:draft-yang/iana draft-yang/option-type draft-xz/iana draft-xz/udp-port
+func TestCodePointsAtTheEndsOfTheirRanges(t *testing.T) {
+	for name, tt := range map[string]struct {
+		set          func(c *CodePoints, n uint16)
+		taken, wrong []uint16
+	}{
+		"ICMPv6 type of PFCM": {func(c *CodePoints, n uint16) { c.PFCMType = uint8(n) }, []uint16{5, 126, 162, 254}, []uint16{4, 127, 161, 255}},
+		"ICMPv6 type of PPFC": {func(c *CodePoints, n uint16) { c.PPFCTypeV6 = uint8(n) }, []uint16{5, 126, 162, 254}, []uint16{4, 127, 161, 255}},
+		"ICMPv4 type":         {func(c *CodePoints, n uint16) { c.PPFCTypeV4 = uint8(n) }, []uint16{44, 255}, []uint16{43}},
+		"option type": {func(c *CodePoints, n uint16) { c.PFCMOption = uint8(n) },
+			[]uint16{2, 3, 6, 9, 14, 16, 19, 31}, []uint16{1, 4, 5, 7, 8, 15, 17, 18, 32}},
+		"UDP port": {func(c *CodePoints, n uint16) { c.PPFCPort = n },
+			[]uint16{1, 52, 54, 66, 69, 122, 124, 160, 163, 545, 548, 3783, 3786, 4738, 4741, 4783, 4785, 4788, 4792, 6080, 6082, 6342, 6344, 65535},
+			[]uint16{0, 53, 67, 68, 123, 161, 162, 546, 547, 3784, 3785, 4739, 4740, 4784, 4789, 4791, 6081, 6343}},
+		"opcode": {func(c *CodePoints, n uint16) { c.RateAdviceOpcode = roce.Opcode(n) }, []uint16{0x1d, 0xc0, 0xff}, []uint16{0x1c, 0x1e, 0xbf}},
+	} {
+		for i, n := range slices.Concat(tt.taken, tt.wrong) {
+			c := DefaultCodePoints()
+			if tt.set(&c, n); (c.Validate() == nil) != (i < len(tt.taken)) {
+				t.Errorf("%s %d: %v", name, n, c.Validate())
+			}
+		}
+	}
+}
+
+// An Ethernet header alone is whole, and of another protocol.
+func TestHeaderAloneIsNoNotification(t *testing.T) {
+	var p Packet
+	frame := make([]byte, ethernetLen)
+	frame[12], frame[13] = 0x08, 0x06 // ARP
+	if err := p.Parse(frame, DefaultCodePoints()); !errors.Is(err, ErrNotNotification) {
+		t.Errorf("14 octets: %v", err)
+	}
+	if err := p.Parse(frame[:ethernetLen-1], DefaultCodePoints()); errors.Is(err, ErrNotNotification) || err == nil {
+		t.Errorf("13 octets: %v", err)
+	}
+}
+
+// Packets that end with a header are whole, one octet less is short, and a header that claims more than there
+// is, too.
+func TestPacketsThatEndWithAHeader(t *testing.T) {
+	const tcp, ah, options = 6, 51, 60
+	four := func(protocol byte, total uint16, rest ...byte) []byte {
+		b := make([]byte, ipv4Len)
+		b[0], b[9] = 0x45, protocol
+		binary.BigEndian.PutUint16(b[2:], total)
+		return append(b, rest...)
+	}
+	six := func(next byte, length uint16, rest ...byte) []byte {
+		b := make([]byte, ipv6Len)
+		b[0], b[6] = 0x60, next
+		binary.BigEndian.PutUint16(b[4:], length)
+		return append(b, rest...)
+	}
+	header := func(octets int, first ...byte) []byte { return append(first, make([]byte, octets-len(first))...) }
+	for name, tt := range map[string]struct {
+		packet []byte
+		want   Reason // Accepted: another packet, and whole
+	}{
+		"IPv4":                          {four(tcp, 20), Accepted},
+		"IPv4, an octet less":           {four(tcp, 20)[:19], Short},
+		"IPv4, a length below":          {four(tcp, 19), BadLength},
+		"IPv4, a length above":          {four(tcp, 21), Short},
+		"IPv4, AH":                      {four(ah, 32, header(12, tcp, 1)...), Accepted},
+		"IPv4, AH, an octet less":       {four(ah, 31, header(11, tcp, 1)...), Short},
+		"IPv4, AH of 16 octets":         {four(ah, 36, header(16, tcp, 2)...), Accepted},
+		"IPv4, AH of 16 octets, cut":    {four(ah, 35, header(15, tcp, 2)...), Short},
+		"IPv4, AH of 8 octets":          {four(ah, 32, header(12, tcp, 0)...), Short},
+		"IPv6":                          {six(tcp, 0), Accepted},
+		"IPv6, an octet less":           {six(tcp, 0)[:39], Short},
+		"IPv6, options that are absent": {six(options, 0), Short},
+		"IPv6, options":                 {six(options, 8, header(8, tcp, 0, 1, 4)...), Accepted},
+		"IPv6, options, an octet less":  {six(options, 7, header(7, tcp, 0, 1, 4)...), Short},
+		"IPv6, options of 16 octets":    {six(options, 8, header(8, tcp, 1, 1, 4)...), Short},
+	} {
+		var p Packet
+		err := p.ParseIP(tt.packet, DefaultCodePoints())
+		var bad *Error
+		if whole := errors.Is(err, ErrNotNotification); whole != (tt.want == Accepted) || !whole && (!errors.As(err, &bad) || bad.Reason != tt.want) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

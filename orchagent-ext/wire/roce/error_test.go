@@ -146,6 +146,7 @@ func TestParseIPErrors(t *testing.T) {
 	}
 }
 
+//conformance:draft-lin/port
 func TestNotRoCE(t *testing.T) {
 	ack := datagram(roce.RCAck, 8)
 	tags := [2]roce.VLANTag{{TPID: 0x88a8}, {TPID: 0x8100}}

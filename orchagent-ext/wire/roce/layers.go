@@ -347,6 +347,8 @@ func (l *layers) routing(off, length int) error {
 }
 
 // datagram notes the UDP header at off, if it is one for RoCEv2.
+//
+//conformance:draft-lin/port
 func (l *layers) datagram(off, depth int) error {
 	if off+udpLen > l.available() {
 		return l.short(HeaderUDP, off+udpLen)
