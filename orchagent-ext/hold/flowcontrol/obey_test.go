@@ -19,20 +19,48 @@ import (
 //
 //conformance:draft-yang/components draft-yang/enforce
 func TestHoldOfANeighbor(t *testing.T) {
-	play(t, "hold of a neighbor")
+	f := newFake(t, config())
+	start := f.now
+	held := func(port sai.ObjectID, stream uint16) (until int64) { return f.holds[onStream(port, stream)].until }
+	f.receive(down1, pause(9, 40_000))
+	if held(down1, 9) != start+40*ms || held(down2, 9) != start+40*ms || len(f.holds) != 2 {
+		t.Fatalf("holds %v", f.holds)
+	}
+	if q := time.Duration(f.core.holder.Enforced.UpperQuantile(0.5)); f.core.holder.Enforced.Count != 2 || q < 20*time.Microsecond || q > 25*time.Microsecond {
+		t.Errorf("enforce %v of %d", q, f.core.holder.Enforced.Count)
+	}
+	f.until(start + 30*ms)
+	f.receive(down1, pause(9, 40_000))
+	if held(down1, 9) != start+70*ms {
+		t.Errorf("refreshed until %d ms", (held(down1, 9)-start)/ms)
+	}
+	f.receive(down1, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
+	if len(f.holds) != 0 {
+		t.Errorf("cancelled: %v", f.holds)
+	}
+	f.receive(up, pause(9, 10_000))
+	f.receive(up, notify.PFCM{StreamID: 9, QueueID: 4, Action: notify.Pause, Time: 20_000})
+	f.until(f.now + 15*ms)
+	if held(up, 9) == 0 || len(f.holds) != 1 {
+		t.Errorf("the longer of two: %v", f.holds)
+	}
+	f.until(f.now + 10*ms)
+	if len(f.holds) != 0 || f.core.holder.Len() != 0 {
+		t.Errorf("expired: %v, kept %d", f.holds, f.core.holder.Len())
+	}
 
 	// Neighbors of two ports have one address: each ends its own hold alone.
 	c := config()
 	c.Ports = slices.Clone(c.Ports)
 	c.Ports[1].Neighbor = c.Ports[0].Neighbor
-	f := newFake(t, c)
+	f = newFake(t, c)
 	for _, port := range []sai.ObjectID{up, other} {
 		m := f.message(port, c.Ports[0].Neighbor, pause(9, 40_000))
 		f.core.receiveMessage(f.now, &m)
 	}
 	m := f.message(other, c.Ports[0].Neighbor, notify.PFCM{StreamID: 9, QueueID: 3, Action: notify.Cancel})
 	f.core.receiveMessage(f.now, &m)
-	if f.holds[onStream(up, 9)].until == 0 || f.holds[onStream(other, 9)].until != 0 {
+	if held(up, 9) == 0 || held(other, 9) != 0 {
 		t.Errorf("the end of one of two holds leaves %v", f.holds)
 	}
 }
