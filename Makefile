@@ -40,7 +40,7 @@ LINT_DEPS := shellcheck mandoc ansible-lint
 ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 
-.PHONY: tool mutants sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab kernels sonic sonic-guest sonic-utilities demo image image-tar image-test arm64 arm64-test clean sai-abi-check
+.PHONY: tool mutants mutants-tool sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab kernels sonic sonic-guest sonic-utilities demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -148,6 +148,10 @@ rough: build ## run in rough weather, as root: bursts, weights, churn, busy CPUs
 
 mutants: deps ## break the product in each of tests/mutants, and run the test that has to fail (some 20 minutes); writes build/mutants/report.json
 	go run -trimpath -buildvcs=false ./tests/mutants
+
+PKG ?= ./orchagent-ext/wire/notify
+mutants-tool: ## change operators and conditions of PKG, a package that computes, by gremlins, and run its tests; writes build/mutants/tool.json
+	@tests/mutants/tool.sh '$(PKG)'
 
 sim: ## simulate 1024 hosts with and without Sluice, compare with theory (some 5 minutes); writes build/sim/report.json
 	@make -s deps DEPS=chromium

@@ -239,7 +239,7 @@ func TestSizesAreThoseOfTheFormats(t *testing.T) {
 
 // TestOctetsAreThoseOfTheDrafts spells two messages out, as an implementer of the drafts would.
 //
-//conformance:draft-yang/option draft-yang/subtype draft-yang/time draft-xz/icmp draft-xz/port draft-xz/udp draft-zz/bth draft-zz/rate draft-xz/pt draft-yang/pfc-queue
+//conformance:draft-yang/option draft-yang/subtype draft-yang/time draft-xz/icmp draft-xz/port draft-xz/udp draft-zz/bth draft-zz/rate draft-xz/pt draft-yang/pfc-queue draft-yang/length
 func TestOctetsAreThoseOfTheDrafts(t *testing.T) {
 	addresses := "20010db8000b00000000000000000022" + "20010db8000a00000000000000000011"
 	for name, want := range map[string]string{
