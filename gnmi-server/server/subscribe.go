@@ -181,9 +181,14 @@ func (s *Server) once(ctx context.Context, stream *subscribe.Stream) error {
 	return stream.Once(snapshot, at)
 }
 
-// poll answers each poll until the client closes.
+// poll answers the subscription and each poll, until the client closes. The specification has
+// answers to polls alone (section 3.5.1.5.3); OpenConfig's server and SONiC's send all at first, too,
+// and gnmi_cli waits for that before it polls.
 func (s *Server) poll(rpc grpc.BidiStreamingServer[gpb.SubscribeRequest, gpb.SubscribeResponse], stream *subscribe.Stream) error {
 	for {
+		if err := s.once(rpc.Context(), stream); err != nil {
+			return err
+		}
 		r, err := rpc.Recv()
 		switch {
 		case errors.Is(err, io.EOF):
@@ -192,9 +197,6 @@ func (s *Server) poll(rpc grpc.BidiStreamingServer[gpb.SubscribeRequest, gpb.Sub
 			return err
 		case r.GetPoll() == nil:
 			return status.Error(codes.InvalidArgument, "the subscription cannot be changed: only poll is allowed now")
-		}
-		if err := s.once(rpc.Context(), stream); err != nil {
-			return err
 		}
 	}
 }

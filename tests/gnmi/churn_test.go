@@ -32,7 +32,7 @@ func TestStreamsComeAndGo(t *testing.T) {
 			group.Go(func() {
 				row := fmt.Sprintf("/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[name=w%d]", w)
 				for i := range 3 {
-					_, err := writing.Set(ctx, &gpb.SetRequest{Update: []*gpb.Update{update(row, jsonOf(`{"high_bytes":`+strconv.Itoa(1000*n+i+1)+`}`))}})
+					_, err := writing.Set(ctx, &gpb.SetRequest{Update: []*gpb.Update{update(row, jsonOf(`{"high_bytes":`+strconv.Itoa(1000*n+i+2)+`}`))}})
 					if err == nil && i == 2 {
 						_, err = writing.Set(ctx, &gpb.SetRequest{Delete: []*gpb.Path{path(row)}})
 					}

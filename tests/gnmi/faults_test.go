@@ -31,7 +31,7 @@ func TestFailedSetsWriteNothing(t *testing.T) {
 			update("/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[name=b]/action", str(action)),
 		}}
 	}
-	s.mustSet(two(1, "pause"))
+	s.mustSet(two(3, "pause"))
 
 	done := make(chan struct{})
 	var beside sync.WaitGroup
@@ -78,7 +78,7 @@ func TestFailedSetsWriteNothing(t *testing.T) {
 	for w := range writers {
 		group.Go(func() {
 			for i := range each {
-				n, action := 2*(w*each+i)+1, "pause" // odd: valid
+				n, action := 2*(w*each+i)+3, "pause" // odd: valid
 				if w%2 == 1 {
 					n, action = n+1, "stop"
 				}

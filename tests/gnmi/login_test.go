@@ -163,11 +163,6 @@ func TestLoginRevocationReachesStreams(t *testing.T) {
 					t.Fatal(err)
 				}
 				st := &stream{s: s, rpc: rpc}
-				if mode == gpb.SubscriptionList_POLL {
-					if err := rpc.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Poll{Poll: &gpb.Poll{}}}); err != nil {
-						t.Fatal(err)
-					}
-				}
 				st.initial()
 				return st
 			}

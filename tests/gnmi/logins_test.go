@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -86,9 +85,7 @@ type target struct {
 	want                          outcome
 }
 
-// gnmiCLI is OpenConfig's client. It takes no empty username, and an empty password at a terminal alone. It
-// polls only once updates have come, and this server sends them for a poll (section 3.5.1.5.3): its POLL shows
-// refusals alone.
+// gnmiCLI is OpenConfig's client. It takes no empty username, and an empty password at a terminal alone.
 var gnmiCLI = real{
 	program: "gnmi_cli",
 	modes: map[string][]string{
@@ -111,8 +108,6 @@ var gnmiCLI = real{
 			args = append(args, "-client_crt", to.certificate, "-client_key", to.key)
 		}
 		switch {
-		case to.want == accepted && slices.Contains(mode, "polling"):
-			return nil, false
 		case l.user == nil:
 			return exec.Command(program, args...), true
 		case l.user[0] == "":

@@ -26,11 +26,6 @@ func (s *server) all(ps ...*gpb.Path) map[string][]*gpb.Notification {
 			r.GetSubscribe().Subscription = append(r.GetSubscribe().Subscription, &gpb.Subscription{Path: p, Mode: mode})
 		}
 		st := s.subscribe(r)
-		if list_ == gpb.SubscriptionList_POLL {
-			if err := st.rpc.Send(pollMessage()); err != nil {
-				s.t.Fatal(err)
-			}
-		}
 		got[name] = st.initial()
 		return st
 	}

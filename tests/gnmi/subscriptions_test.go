@@ -85,11 +85,11 @@ var subscriptions = []must{
 		r.GetSubscribe().UpdatesOnly = true
 		st = s.subscribe(r)
 		for range 2 {
-			if err := st.rpc.Send(pollMessage()); err != nil {
-				t.Fatal(err)
-			}
 			if m := st.next(); !m.GetSyncResponse() {
 				t.Errorf("POLL: a message is %v", m)
+			}
+			if err := st.rpc.Send(pollMessage()); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}},
@@ -97,6 +97,7 @@ var subscriptions = []must{
 		r := list(gpb.SubscriptionList_ONCE, on(threshold, 0), on(label+"/algorithm", 0))
 		is(t, "ONCE", values(s.subscribe(r).initial()...), map[string]string{label + "/algorithm": "draft-literal"})
 		st := s.subscribe(list(gpb.SubscriptionList_POLL, on(threshold+"/high_bytes", 0)))
+		is(t, "POLL, at first", values(st.initial()...), map[string]string{})
 		for i, want := range []map[string]string{{}, {threshold + "/high_bytes": "7"}, {}} {
 			if i == 1 {
 				s.write(s.config, "SLUICE_THRESHOLD|gold", "high_bytes", "7")
@@ -140,8 +141,9 @@ var subscriptions = []must{
 			t.Errorf("the RPC ends with %v", err)
 		}
 	}},
-	{"3.5.1.5.3 POLL answers each poll with all and sync_response", func(t *testing.T, s *server) {
+	{"3.5.1.5.3 POLL answers the subscription and each poll with all and sync_response", func(t *testing.T, s *server) {
 		st := s.subscribe(list(gpb.SubscriptionList_POLL, on(label+"/algorithm", 0)))
+		is(t, "values at first", values(st.initial()...), map[string]string{label + "/algorithm": "draft-literal"})
 		for _, v := range []string{"crc32", "draft-literal", "draft-literal"} {
 			s.write(s.config, "SLUICE_FLOW_LABEL|global", "algorithm", v)
 			if err := st.rpc.Send(pollMessage()); err != nil {
