@@ -54,7 +54,7 @@ func (m *machine) commands(ctx context.Context) (err error) {
 	m.has("feature: show feature status", "enabled", row(m.run(ctx, "show", "feature", "status").output, "sluice"))
 	m.judge("feature: the container is in the network of the switch", "host", container(ctx, "{{.HostConfig.NetworkMode}}"))
 	m.judge("feature: the container is privileged", "true", container(ctx, "{{.HostConfig.Privileged}}"))
-	for _, mount := range []string{"/etc/sonic", "/var/lib/sluice", "/var/run/redis", "/var/warmboot"} {
+	for _, mount := range []string{"/etc/sonic", "/var/lib/sluice", "/var/run/redis"} {
 		m.has("feature: the container has "+mount, mount+" ", container(ctx, "{{range .Mounts}}{{.Destination}} {{end}}")+" ")
 	}
 	m.holds("feature: sluiced runs, with the virtual switch", until(ctx, "sluiced runs", func() bool {
