@@ -33,7 +33,7 @@ type texts struct {
 // add ends a cell, whose text was appended to t.b.
 func (t *texts) add(b []byte) { t.b, t.ends = b, append(t.ends, len(b)) }
 
-// take returns the cells, which are valid until the next call, and begins anew.
+// take returns the cells, which are valid until the next call, and starts the next row.
 func (t *texts) take() []string {
 	all, from := string(t.b), 0
 	t.cells = t.cells[:0]
