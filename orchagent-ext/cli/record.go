@@ -340,7 +340,9 @@ func (r *record) fill(to *packetRow) {
 	t.add(strconv.AppendUint(t.b, uint64(r.DSCP), 10))
 	t.add(appendQP(t.b, r.DstQP))
 	t.add(strconv.AppendUint(t.b, uint64(r.PSN), 10))
-	t.add(appendQP(t.b, r.qp))
+	if r.SrcQP != nil {
+		t.add(appendQP(t.b, *r.SrcQP))
+	}
 	n := t.take()
 	if r.SrcQP != nil {
 		srcQP = n[7]
