@@ -61,6 +61,7 @@ check busy env -u SLUICE_SOAK make test PARALLEL=$((3 * $(nproc)))
 check drift within 3000 long -run 'Drift|Audit|HoldDevice|Frozen' ./sai-shim/softsai ./tests/e2e ./orchagent-ext/switch/drift ./orchagent-ext/switch/audit
 check rough make rough
 check mutants make mutants
+check mutants-tool make mutants-tool
 check sim make sim
 check sim-full make sim-full
 check tool make tool

@@ -99,7 +99,7 @@ func (f *packetFilter) matchesFlow(p *roce.Packet) bool {
 
 // between reports whether a packet's addresses match.
 func (f *packetFilter) between(p *roce.Packet) bool {
-	return within(f.src, p.PathSrc(), p.Src()) && within(f.dst, p.PathDst(), p.Dst())
+	return (f.src == nil || within(f.src, p.PathSrc(), p.Src())) && (f.dst == nil || within(f.dst, p.PathDst(), p.Dst()))
 }
 
 // passes reports whether a frame may be shown by --bpf and --since; start is the time of the

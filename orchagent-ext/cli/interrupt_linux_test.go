@@ -85,7 +85,7 @@ func TestInterruptEndsTheWaitForAWriter(t *testing.T) {
 		{"decode", pipe}, {"decode", "--flows", pipe}, {"decode", "--flows", "--health", pipe}, {"observe", pipe}, {"balance", pipe}, {"export", pipe, "--file", os.DevNull},
 		{"relabel", pipe, os.DevNull}, {"doctor", pipe}, {"sim", pipe}, {"diff", pipe}, {"config", "load", pipe},
 	} {
-		before := openers(t) // an opening outlives its command, which cannot end it
+		before := openers(t) // an opening outlives its command, since it cannot be interrupted
 		ctx, interrupt := context.WithCancel(t.Context())
 		var out, errs printed
 		code := make(chan int, 1)

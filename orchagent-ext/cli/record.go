@@ -144,13 +144,13 @@ func appendSeconds(b []byte, start, t time.Time) []byte {
 	if start.IsZero() || t.IsZero() {
 		return append(b, '-')
 	}
-	after := t.Sub(start)
-	if after < 0 {
-		b, after = append(b, '-'), -after
+	ns := uint64(t.UnixNano()) - uint64(start.UnixNano()) // a [time.Duration] is half as long
+	if t.Before(start) {
+		b, ns = append(b, '-'), -ns
 	}
-	us := int64((after + time.Microsecond/2) / time.Microsecond)
-	b = strconv.AppendInt(b, us/1e6, 10)
-	return appendPadded(append(b, '.'), uint64(us%1e6), 10, 6)
+	us := ns/1000 + ns%1000/500
+	b = strconv.AppendUint(b, us/1e6, 10)
+	return appendPadded(append(b, '.'), us%1e6, 10, 6)
 }
 
 // appendPadded appends a number with a least number of digits.
@@ -340,7 +340,9 @@ func (r *record) fill(to *packetRow) {
 	t.add(strconv.AppendUint(t.b, uint64(r.DSCP), 10))
 	t.add(appendQP(t.b, r.DstQP))
 	t.add(strconv.AppendUint(t.b, uint64(r.PSN), 10))
-	t.add(appendQP(t.b, r.qp))
+	if r.SrcQP != nil {
+		t.add(appendQP(t.b, *r.SrcQP))
+	}
 	n := t.take()
 	if r.SrcQP != nil {
 		srcQP = n[7]

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // drift is a part that the library found other than it made it.
@@ -325,4 +327,29 @@ func TestHoldDeviceIsDeleted(t *testing.T) {
 	if s := d.flowStats(); s.stale+s.lostInQueues != 20 {
 		t.Errorf("%+v, want 20 lost", s)
 	}
+}
+
+// An audit that cannot read says so: nothing is found good, or taken for gone, by it.
+func TestAuditThatCannotReadFails(t *testing.T) {
+	_, d := auditedLine(t)
+	d.nothingDrifts()
+	var before unix.Rlimit
+	if err := unix.Prlimit(d.cmd.Process.Pid, unix.RLIMIT_NOFILE, nil, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Prlimit(d.cmd.Process.Pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: before.Max}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range []string{"audit", "mend"} {
+		if status, words := d.try("%s", call); status == 0 {
+			t.Errorf("%s without a file descriptor: %v, want a failure", call, words)
+		}
+	}
+	if want := "cannot read the parts of the switch: "; !strings.Contains(d.stderr.String(), want) {
+		t.Errorf("the library does not say %q", want)
+	}
+	if err := unix.Prlimit(d.cmd.Process.Pid, unix.RLIMIT_NOFILE, &before, nil); err != nil {
+		t.Fatal(err)
+	}
+	d.nothingDrifts()
 }

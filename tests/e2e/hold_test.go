@@ -111,10 +111,12 @@ func (l *leaf) pfcm(p *fabric.Interface, change func(e *notify.Envelope, m *noti
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	const checksum, reserved, value = 14 + 40 + 2, 14 + 40 + 4, 0xa55a
-	binary.BigEndian.PutUint16(b[reserved:], value)
-	sum := uint32(^binary.BigEndian.Uint16(b[checksum:])) + value
-	binary.BigEndian.PutUint16(b[checksum:], ^uint16(sum&0xffff+sum>>16)) // RFC 1624
+	const icmp, next, value = 14 + 40, 14 + 6, 0xa55a
+	if b[next] == unix.IPPROTO_ICMPV6 { // else headers are between
+		binary.BigEndian.PutUint16(b[icmp+4:], value) // reserved
+		sum := uint32(^binary.BigEndian.Uint16(b[icmp+2:])) + value
+		binary.BigEndian.PutUint16(b[icmp+2:], ^uint16(sum&0xffff+sum>>16)) // RFC 1624
+	}
 	return b
 }
 

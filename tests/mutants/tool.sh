@@ -12,4 +12,5 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 git ls-files -z | tar --null --files-from=- --ignore-failed-read -cf - | tar -xf - -C "$tree"
 cd "$tree"
+ulimit -v 12000000 # kB: a mutant may allocate without end
 go run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0 unleash --timeout-coefficient 20 --output "$report" "$package"

@@ -91,7 +91,7 @@ func withVersion(manifest []byte, version string) (string, error) {
 // images makes the files of an older and of a newer version of the package, and leaves neither an
 // image of it in Docker nor a container, such as of an earlier run.
 func (m *machine) images(ctx context.Context) error {
-	if old, err := docker(ctx, "ps", "--all", "--quiet", "--filter", "name=^sluice"); err != nil {
+	if old, err := docker(ctx, "ps", "--all", "--quiet", "--filter", "name=^sluice[0-9]*$"); err != nil {
 		return err
 	} else if old != "" {
 		if _, err := docker(ctx, append([]string{"rm", "--force"}, strings.Fields(old)...)...); err != nil {
