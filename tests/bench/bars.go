@@ -25,6 +25,8 @@ var bars = []bar{
 	{pkg: "orchagent-ext/spread/placement", benchmark: "BenchmarkPlace/*", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/spread/placement", benchmark: "BenchmarkMove", unit: "ns/move", limit: atMost(1_000_000)},
 	{pkg: "orchagent-ext/spread/plan", benchmark: "BenchmarkPlan/*", unit: "ns/op"}, // 62,000 flows between 32 leaves over 16 and 12 spines
+	{pkg: "orchagent-ext/spread/plan", benchmark: "BenchmarkPlan1024/*", unit: "s", limit: atMost(1)}, // each leaf sends to 32, and to 128 others
+	{pkg: "orchagent-ext/spread/plan", benchmark: "BenchmarkPlanAllToAll", unit: "s"},
 	{pkg: "orchagent-ext/spread/placement", benchmark: "BenchmarkLookTenThousandFlows", unit: "ns/op", limit: atMost(100_000_000)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/compute", unit: "ns/packet", limit: atMost(60), with: "an empty program, subtracted"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/flow", unit: "ns/packet", limit: atMost(60), with: "an empty program, subtracted"},

@@ -40,6 +40,7 @@ type planner struct {
 	weight [][]float64 // by leaf and spine
 	flows  [][]uint32  // by edge and spine
 	skew   []float64   // scratch: by vertex (leaf as source, leaf as destination)
+	walker walker      // scratch
 }
 
 // Make plans for these rows. number names the plan in the quotas.
@@ -71,11 +72,14 @@ func Make(rows []Row, number uint64) *Plan {
 		plan.Unroutable = plan.Flows
 		return plan
 	}
-	for range edges {
-		p.flows = append(p.flows, make([]uint32, len(p.spines)))
+	order := inOrder(edges)
+	p.flows = make([][]uint32, len(edges))
+	all := make([]uint32, len(edges)*len(p.spines))
+	for i := range p.flows {
+		p.flows[i], all = all[:len(p.spines)], all[len(p.spines):]
 	}
-	p.split(edges, 0, len(p.parts))
-	plan.Unroutable = p.repair(edges)
+	p.split(order, 0, len(p.parts))
+	plan.Unroutable = p.repair(edges, order)
 	p.refine(edges)
 	p.write(plan, edges)
 	return plan
@@ -118,8 +122,23 @@ func (p *planner) findSpines() {
 // give takes flows to a part.
 func (p *planner) give(e *edge, part int) { p.flows[e.id][p.parts[part]] += e.n }
 
+// inOrder returns edges by their classes, the largest first, and of a class by their numbers.
+func inOrder(edges []edge) []edge {
+	edges = slices.Clone(edges)
+	slices.SortStableFunc(edges, func(a, b edge) int { return b.class - a.class })
+	return edges
+}
+
+// rates are the rates of the classes, in octets/s.
+var rates = func() (all [placement.Classes]float64) {
+	for class := range all {
+		all[class] = placement.ClassRate(class)
+	}
+	return all
+}()
+
 // size returns the rate of a flow of the class, in octets/s.
-func size(class int) float64 { return placement.ClassRate(class) }
+func size(class int) float64 { return rates[class] }
 
 // tip is how far out of balance a vertex pair is already: positive if the first side has
 // more.
@@ -138,9 +157,12 @@ func (p *planner) loads(edges []edge) (up, down [][]float64) {
 		up[i], down[i] = make([]float64, len(p.spines)), make([]float64, len(p.spines))
 	}
 	for _, e := range edges {
+		octets := size(e.class)
 		for s, n := range p.flows[e.id] {
-			up[e.from][s] += float64(n) * size(e.class)
-			down[e.to][s] += float64(n) * size(e.class)
+			if n > 0 {
+				up[e.from][s] += float64(n) * octets
+				down[e.to][s] += float64(n) * octets
+			}
 		}
 	}
 	return up, down
@@ -148,11 +170,9 @@ func (p *planner) loads(edges []edge) (up, down [][]float64) {
 
 // repair takes flows off spines without a link to one of their leaves, the largest first,
 // each to the spine where the busier of its two links is least so. It returns the number
-// of flows that lack a common spine.
-func (p *planner) repair(edges []edge) (unroutable uint64) {
+// of flows that lack a common spine. order is the edges by class.
+func (p *planner) repair(edges, order []edge) (unroutable uint64) {
 	up, down := p.loads(edges)
-	order := slices.Clone(edges)
-	slices.SortStableFunc(order, func(a, b edge) int { return b.class - a.class })
 	for _, e := range order {
 		flows := p.flows[e.id]
 		for s := range flows {

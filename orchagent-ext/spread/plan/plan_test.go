@@ -116,7 +116,7 @@ func TestHalvesAreEvenToOneFlow(t *testing.T) {
 				edges = append(edges, edge{i, to, d.Class, len(edges), d.Flows})
 			}
 		}
-		a, b := p.halve(edges)
+		a, b := p.halve(inOrder(edges))
 		more := map[[3]int]int{} // by side, leaf, class: of a less of b
 		for sign, half := range map[int][]edge{1: a, -1: b} {
 			for _, e := range half {
@@ -206,6 +206,32 @@ func BenchmarkPlan(b *testing.B) {
 			b.ReportMetric(float64(flows), "flows")
 		})
 	}
+}
+
+// BenchmarkPlan1024 plans for 1024 leaves with 16 spines, of which each sends to so many others.
+func BenchmarkPlan1024(b *testing.B) {
+	for _, others := range []int{32, 128} {
+		b.Run(fmt.Sprint(others), func(b *testing.B) { planOf(b, 1024, others) })
+	}
+}
+
+// BenchmarkPlanAllToAll plans for 1024 leaves of which each sends to all others, which no job of that size does.
+func BenchmarkPlanAllToAll(b *testing.B) { planOf(b, 1024, 1023) }
+
+func planOf(b *testing.B, leaves, others int) {
+	random := rand.New(rand.NewPCG(5, 5))
+	rows := fabric(leaves, ones(16), []int{40}, func(from, to, _ int) int {
+		if (to-from+leaves)%leaves > others {
+			return 0
+		}
+		return 1 + random.IntN(8)
+	})
+	flows := uint64(0)
+	for b.Loop() {
+		flows = Make(rows, 1).Flows
+	}
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s")
+	b.ReportMetric(float64(flows), "flows")
 }
 
 func text(t testing.TB, v any) []byte {

@@ -4,7 +4,7 @@ package plan
 
 import "slices"
 
-// split divides flows among the parts from lo on, n of them.
+// split divides flows among the parts from lo on, n of them. Edges are as [inOrder] returns them.
 func (p *planner) split(edges []edge, lo, n int) {
 	switch {
 	case n == 1:
@@ -20,10 +20,8 @@ func (p *planner) split(edges []edge, lo, n int) {
 	}
 }
 
-// byClass calls f with the edges of each class, the largest class first.
+// byClass calls f with the edges of each class, which follow one another.
 func byClass(edges []edge, f func([]edge)) {
-	edges = slices.Clone(edges)
-	slices.SortStableFunc(edges, func(a, b edge) int { return b.class - a.class })
 	for len(edges) > 0 {
 		k := 1
 		for k < len(edges) && edges[k].class == edges[0].class {
@@ -38,100 +36,135 @@ func byClass(edges []edge, f func([]edge)) {
 // trail is one side's.
 func (p *planner) halve(edges []edge) (a, b []edge) {
 	clear(p.skew)
+	a, b = make([]edge, 0, len(edges)), make([]edge, 0, len(edges))
 	byClass(edges, func(edges []edge) {
-		var odd []edge
-		for _, e := range edges {
-			if e.n%2 == 1 {
-				one := e
-				one.n = 1
-				odd = append(odd, one)
+		p.trails(edges, func(trail []int32) { p.alternate(edges, trail) })
+		for i, e := range edges {
+			odd, half := e.n%2, e.n/2
+			e.n = half
+			if odd == 1 && p.walker.second[i] {
+				b = appendSome(b, e, half+1)
+			} else {
+				b = appendSome(b, e, half)
+				half += odd
 			}
-			if e.n /= 2; e.n > 0 {
-				a, b = append(a, e), append(b, e)
-			}
-		}
-		for _, trail := range p.trails(odd) {
-			octets := size(edges[0].class)
-			tip := 0.0
-			for k, e := range trail {
-				tip += float64(1-2*(k%2)) * p.tip(&e)
-			}
-			first := 0 // which of every two goes to a
-			if tip > 0 {
-				first = 1
-			}
-			for k, e := range trail {
-				if k%2 == first {
-					a = append(a, e)
-					p.lean(&e, octets)
-				} else {
-					b = append(b, e)
-					p.lean(&e, -octets)
-				}
-			}
+			a = appendSome(a, e, half)
 		}
 	})
-	return join(a), join(b)
+	return a, b
 }
 
-// join makes one edge of those alike.
-func join(edges []edge) []edge {
-	slices.SortFunc(edges, func(a, b edge) int { return a.id - b.id })
-	out := edges[:0]
-	for _, e := range edges {
-		if last := len(out) - 1; last >= 0 && out[last].id == e.id {
-			out[last].n += e.n
+// alternate gives every second edge of a trail to one side, the first to the side where the leaves of the
+// trail have less.
+func (p *planner) alternate(edges []edge, trail []int32) {
+	tip := 0.0
+	for k, i := range trail {
+		tip += float64(1-2*(k%2)) * p.tip(&edges[i])
+	}
+	first := 0 // which of every two goes to the first side
+	if tip > 0 {
+		first = 1
+	}
+	octets := size(edges[0].class)
+	for k, i := range trail {
+		second := k%2 != first
+		p.walker.second[i] = second
+		if second {
+			p.lean(&edges[i], -octets)
 		} else {
-			out = append(out, e)
+			p.lean(&edges[i], octets)
 		}
 	}
-	return out
 }
 
-// trails walks all edges, each once. A trail begins where the number of edges is odd as
-// long as there is such a place, so that every other one is a circle, whose length is
-// even since the graph is bipartite.
-func (p *planner) trails(edges []edge) (trails [][]edge) {
-	leaves := len(p.rows)
-	at := make([][]int, 2*leaves)
-	for i, e := range edges {
-		at[e.from] = append(at[e.from], i)
-		at[leaves+e.to] = append(at[leaves+e.to], i)
+// appendSome adds an edge with so many flows, if there are some.
+func appendSome(edges []edge, e edge, n uint32) []edge {
+	if n == 0 {
+		return edges
 	}
-	degree := make([]int, 2*leaves)
-	for v := range at {
-		degree[v] = len(at[v])
+	e.n = n
+	return append(edges, e)
+}
+
+// walker is the memory of walks.
+type walker struct {
+	first  []int32 // by vertex: where its edges begin in at
+	left   []int32 // by vertex: its edges that are left or were walked from its other end, the last first
+	degree []int32 // by vertex: its edges that are left
+	at     []int32
+	used   []bool // by edge
+	second []bool // by edge: it is the second side's
+	trail  []int32
+}
+
+// sized returns a slice of n zeros in the memory of another.
+func sized[T any](memory []T, n int) []T {
+	memory = slices.Grow(memory[:0], n)[:n]
+	clear(memory)
+	return memory
+}
+
+// lay sorts the edges of an odd number of flows by vertex.
+func (p *planner) lay(edges []edge) {
+	w, leaves := &p.walker, len(p.rows)
+	w.first, w.left, w.degree = sized(w.first, 2*leaves+1), sized(w.left, 2*leaves), sized(w.degree, 2*leaves)
+	w.used, w.second = sized(w.used, len(edges)), sized(w.second, len(edges))
+	for i := range edges {
+		if e := &edges[i]; e.n%2 == 1 {
+			w.degree[e.from]++
+			w.degree[leaves+e.to]++
+		}
 	}
-	used := make([]bool, len(edges))
+	for v, n := range w.degree {
+		w.first[v+1] = w.first[v] + n
+	}
+	w.at = sized(w.at, int(w.first[2*leaves]))
+	for i := range edges {
+		e := &edges[i]
+		if e.n%2 == 0 {
+			continue
+		}
+		for _, v := range [2]int{e.from, leaves + e.to} {
+			w.at[w.first[v]+w.left[v]] = int32(i)
+			w.left[v]++
+		}
+	}
+}
+
+// trails walks all edges of an odd number of flows, each once, and calls f with the edges of each trail. A trail
+// begins where the number of edges is odd as long as there is such a place, so that every other one is a circle,
+// whose length is even since the graph is bipartite.
+func (p *planner) trails(edges []edge, f func(trail []int32)) {
+	p.lay(edges)
+	w, leaves := &p.walker, len(p.rows)
 	walk := func(v int) {
-		var trail []edge
-		for degree[v] > 0 {
-			for used[at[v][len(at[v])-1]] {
-				at[v] = at[v][:len(at[v])-1]
+		w.trail = w.trail[:0]
+		for w.degree[v] > 0 {
+			for w.used[w.at[w.first[v]+w.left[v]-1]] {
+				w.left[v]--
 			}
-			i := at[v][len(at[v])-1]
-			used[i] = true
-			e := edges[i]
-			trail = append(trail, e)
-			degree[e.from]--
-			degree[leaves+e.to]--
+			i := w.at[w.first[v]+w.left[v]-1]
+			w.used[i] = true
+			w.trail = append(w.trail, i)
+			e := &edges[i]
+			w.degree[e.from]--
+			w.degree[leaves+e.to]--
 			if v == e.from {
 				v = leaves + e.to
 			} else {
 				v = e.from
 			}
 		}
-		trails = append(trails, trail)
+		f(w.trail)
 	}
-	for v := range at {
-		if degree[v]%2 == 1 {
+	for v := range w.degree {
+		if w.degree[v]%2 == 1 {
 			walk(v)
 		}
 	}
-	for v := range at {
-		for degree[v] > 0 {
+	for v := range w.degree {
+		for w.degree[v] > 0 {
 			walk(v)
 		}
 	}
-	return trails
 }
