@@ -24,7 +24,7 @@ var bars = []bar{
 	{pkg: "orchagent-ext/spread/placement", benchmark: "BenchmarkPlace/*", unit: "ns/op", limit: atMost(50_000)}, // 4, 16 and 64 members
 	{pkg: "orchagent-ext/spread/placement", benchmark: "BenchmarkPlace/*", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/spread/placement", benchmark: "BenchmarkMove", unit: "ns/move", limit: atMost(1_000_000)},
-	{pkg: "orchagent-ext/spread/plan", benchmark: "BenchmarkPlan/*", unit: "ns/op"}, // 62,000 flows between 32 leaves over 16 and 12 spines
+	{pkg: "orchagent-ext/spread/plan", benchmark: "BenchmarkPlan/*", unit: "ns/op"},                   // 62,000 flows between 32 leaves over 16 and 12 spines
 	{pkg: "orchagent-ext/spread/plan", benchmark: "BenchmarkPlan1024/*", unit: "s", limit: atMost(1)}, // each leaf sends to 32, and to 128 others
 	{pkg: "orchagent-ext/spread/plan", benchmark: "BenchmarkPlanAllToAll", unit: "s"},
 	{pkg: "orchagent-ext/spread/placement", benchmark: "BenchmarkLookTenThousandFlows", unit: "ns/op", limit: atMost(100_000_000)},
@@ -52,6 +52,9 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "s", limit: atMost(1)},       // until the last has its label
 	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "cpu-percent", limit: atMost(60)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "MiB", limit: atMost(250)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkLeafAtRest", unit: "cpu-percent", limit: atMost(30)}, // 512 ports with queues, 64,000 flows, 128 subscribers, 10 collectors
+	{pkg: "tests/e2e", benchmark: "BenchmarkLeafAtRest", unit: "MiB", limit: atMost(400)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkLeafAtRest", unit: "s-start", limit: atMost(3)},
 	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkEncode/*", unit: "ns/op"},
 	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkSendUDP", unit: "ns/op", limit: atMost(1000)}, // 1,000,000 records/s

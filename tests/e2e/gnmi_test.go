@@ -28,6 +28,7 @@ type gnmi struct {
 	socket, address string
 	ca              *ipfixtest.Authority
 	program         string // gnmi_cli, once it is built
+	pid             int
 }
 
 // serve starts sluice-gnmi, with TLS on loopback and on a unix socket.
@@ -47,6 +48,7 @@ func (l *leaf) serve() *gnmi {
 	if err := child.Start(cmd); err != nil {
 		l.t.Fatal(err)
 	}
+	g.pid = cmd.Process.Pid
 	l.t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
 		if err := cmd.Wait(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"math"
 	"net"
 	"reflect"
+	"slices"
 	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
@@ -188,11 +189,14 @@ func (r *running) configure(want wanted, sw Ports, trip time.Duration) error {
 // number sets the interface indexes of ports whose neighbors are left alone, such as those to hosts:
 // PPFC names the congested port by it. A port whose netdev has gone keeps 0.
 func number(ports []flowcontrol.Port) {
+	if !slices.ContainsFunc(ports, func(p flowcontrol.Port) bool { return p.Index == 0 }) {
+		return
+	}
+	all, _ := net.Interfaces() // once for all ports, of which there may be hundreds; none: they keep 0
 	for i := range ports {
-		if p := &ports[i]; p.Index == 0 {
-			if link, err := net.InterfaceByName(p.Name); err == nil {
-				p.Index = uint32(link.Index)
-			}
+		p := &ports[i]
+		if at := slices.IndexFunc(all, func(link net.Interface) bool { return link.Name == p.Name }); p.Index == 0 && at >= 0 {
+			p.Index = uint32(all[at].Index)
 		}
 	}
 }

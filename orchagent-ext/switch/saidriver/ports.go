@@ -54,12 +54,9 @@ func (p *Ports) Set(rows []engine.Port) error {
 	}
 	p.byName, p.missing = map[string]sai.ObjectID{}, map[string]string{}
 	names := map[sai.ObjectID]string{}
-	indexes := map[sai.ObjectID]uint32{}
+	indexes, netdevs := map[sai.ObjectID]uint32{}, netdevIndexes()
 	for _, row := range rows {
-		lanes, index := row.Lanes, uint32(0)
-		if netdev, err := net.InterfaceByName(row.Name); err == nil {
-			index = uint32(netdev.Index)
-		}
+		lanes, index := row.Lanes, netdevs[row.Name]
 		if len(lanes) == 0 && index != 0 { // without either there is no such port
 			lanes = []uint32{index}
 		}
@@ -81,6 +78,17 @@ func (p *Ports) Set(rows []engine.Port) error {
 	maps.DeleteFunc(p.queues, func(port sai.ObjectID, _ []sai.ObjectID) bool { return names[port] == "" })
 	p.names.Store(&names)
 	return nil
+}
+
+// netdevIndexes returns the indexes of network devices by name. The kernel lists all of them for each one that is
+// asked for by name, and a large switch has a thousand.
+func netdevIndexes() map[string]uint32 {
+	all, _ := net.Interfaces() // none: rows without lanes lack their ports
+	indexes := make(map[string]uint32, len(all))
+	for i := range all {
+		indexes[all[i].Name] = uint32(all[i].Index)
+	}
+	return indexes
 }
 
 // whyMissing returns the reason for which a row of PORT lacks a port of the switch;

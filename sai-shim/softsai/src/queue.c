@@ -25,6 +25,7 @@
 struct queues {
 	uint32_t ifindex;
 	struct qdisc_port port;
+	struct qdisc_port applied; /* as the kernel took it from this process */
 	bool changed; /* a scheduler, since the last commit */
 	bool left;    /* it is no port any more: its number stays, by which others know it */
 };
@@ -88,9 +89,13 @@ static sai_status_t apply(struct queues *q)
 	int err;
 
 	compile(q);
-	err = qdisc_ensure(q->ifindex, &q->port);
-	if (!err)
+	if (!memcmp(&q->applied, &q->port, sizeof(q->port)))
 		return SAI_STATUS_SUCCESS;
+	err = qdisc_ensure(q->ifindex, &q->port);
+	if (!err) {
+		q->applied = q->port;
+		return SAI_STATUS_SUCCESS;
+	}
 	fail("queues of the port with index %u: %s", q->ifindex, strerror(-err));
 	/* ENODEV: the netdev is gone, and its queues with it. */
 	return err == -ENODEV ? SAI_STATUS_SUCCESS : SAI_STATUS_FAILURE;
@@ -144,6 +149,8 @@ static int open_one(struct queues *q, const struct queue_options *options, struc
 		err = qdisc_ensure(q->ifindex, &q->port);
 	if (err)
 		return err;
+	if (!ours)
+		q->applied = q->port;
 	err = egress_attach(q->ifindex);
 	if (err && !ours)
 		qdisc_remove(q->ifindex);
