@@ -40,7 +40,7 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "cpu-percent", limit: atMost(25)}, // 100,000 a second
 	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "us-p50", limit: atMost(300)},     // of genuine ones, received to held
 	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "us-p99", limit: atMost(1000)},
-	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p50"},
+	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p50", limit: atMost(3)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p99", limit: atMost(50)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkTenThousandFlows", unit: "s", limit: atMost(1)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkResync", unit: "s", limit: atMost(1)},
@@ -74,7 +74,7 @@ var bars = []bar{
 	{pkg: "tests/gnmi", benchmark: "BenchmarkStreams", unit: "MiB", limit: atMost(256)},
 	{pkg: "tests/gnmi", benchmark: "BenchmarkSetToStream", unit: "ms-p50"},
 	{pkg: "tests/gnmi", benchmark: "BenchmarkSetToStream", unit: "ms-p99", limit: atMost(100)},
-	{pkg: "tests/e2e", benchmark: "BenchmarkSetToSwitch", unit: "ms-p50"},
+	{pkg: "tests/e2e", benchmark: "BenchmarkSetToSwitch", unit: "ms-p50", limit: atMost(15)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkSetToSwitch", unit: "ms-p99", limit: atMost(100)}, // by way of the switch
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "ns/op", optional: true},
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "allocs/op", optional: true},

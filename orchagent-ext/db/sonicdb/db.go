@@ -24,24 +24,46 @@ type DB struct {
 
 // timing has the times that tests shorten.
 type timing struct {
-	// between an event and the reading; SONiC's writers do HMSET, then HDEL
-	debounce time.Duration
+	quiet    time.Duration // after a change, until it is taken; SONiC's writers do HMSET, then HDEL
+	debounce time.Duration // after the first change, while others follow
 	resync   time.Duration // everything is read again, also beside events
 	poll     time.Duration // the same where events are off in Redis; then it is asked again
 	backoff  time.Duration // after the first failure; doubles
 	longest  time.Duration // backoff
 }
 
-// defaultTiming bounds the delay of changes: they are collected for debounce, and a full
+// defaultTiming bounds the delay of changes: one alone is taken after quiet, of many in quick succession all
+// that come within debounce, and a full
 // reading each resync finds events that Redis lost (its notifications are fire and
 // forget, Redis "Keyspace notifications"). Attempts to connect are backoff apart, doubled
 // up to longest.
 var defaultTiming = timing{
+	quiet:    time.Millisecond,
 	debounce: 10 * time.Millisecond,
 	resync:   time.Minute,
 	poll:     time.Second,
 	backoff:  50 * time.Millisecond,
 	longest:  500 * time.Millisecond,
+}
+
+// gather waits until changes have come to an end, or long enough for those that came to be taken. wake
+// has each of them. It returns false where ctx ended first.
+func (t *timing) gather(ctx context.Context, wake <-chan struct{}) bool {
+	end, quiet := time.NewTimer(t.debounce), time.NewTimer(t.quiet)
+	defer end.Stop()
+	defer quiet.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-end.C:
+			return true
+		case <-quiet.C:
+			return true
+		case <-wake:
+			quiet.Reset(t.quiet)
+		}
+	}
 }
 
 const (

@@ -192,7 +192,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-m.wake:
-			if !clock.Sleep(ctx, m.db.timing.debounce) {
+			if !m.db.timing.gather(ctx, m.wake) {
 				return nil
 			}
 		case <-look.C:

@@ -103,7 +103,7 @@ func (w *watcher) session(ctx context.Context) error {
 		case <-resync.C:
 			events.everything()
 		case <-events.wake:
-			if !clock.Sleep(ctx, w.db.timing.debounce) {
+			if !w.db.timing.gather(ctx, events.wake) {
 				return ctx.Err()
 			}
 		}
