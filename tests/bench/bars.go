@@ -42,7 +42,9 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "us-p99", limit: atMost(1000)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p50", limit: atMost(3)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p99", limit: atMost(50)},
-	{pkg: "tests/e2e", benchmark: "BenchmarkTenThousandFlows", unit: "s", limit: atMost(1)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkProgram/*", unit: "s", limit: atMost(1)}, // 1000, and 10,000 flows
+	{pkg: "tests/e2e", benchmark: "BenchmarkKillSwitch/*", unit: "s-silent", limit: atMost(0.3)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkKillSwitch/*", unit: "s-gone", limit: atMost(3)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkResync", unit: "s", limit: atMost(1)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRestart", unit: "s", limit: atMost(2)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRestartManyFlows", unit: "s", limit: atMost(2)}, // 50,000 flows with an entry

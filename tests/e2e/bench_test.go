@@ -140,15 +140,21 @@ type memory struct{}
 func (memory) Load() ([]*engine.Record, error)          { return nil, nil }
 func (memory) Save([]*engine.Record, []engine.ID) error { return nil }
 
-// BenchmarkTenThousandFlows gives 10,000 flows an entry on the software switch.
-func BenchmarkTenThousandFlows(b *testing.B) {
+// BenchmarkProgram gives flows an entry on the software switch.
+func BenchmarkProgram(b *testing.B) {
+	for _, n := range []uint32{1000, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) { program(b, n) })
+	}
+}
+
+func program(b *testing.B, n uint32) {
 	library, err := filepath.Abs(bin + "libsoftsai.so")
 	if err != nil {
 		b.Fatal(err)
 	}
 	pair := fabrictest.Pair(b)
 	var flows []engine.FlowEntry
-	for i := range uint32(10000) {
+	for i := range n {
 		flows = append(flows, engine.FlowEntry{
 			Src: netip.MustParseAddr("2001:db8::1"), Dst: netip.MustParseAddr("2001:db8::2"), DestQP: i, Label: i + 1,
 		})
@@ -188,6 +194,33 @@ func BenchmarkTenThousandFlows(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkKillSwitch/10000 is the time from admin_state=disabled until no packet is changed any more, at most,
+// and until all objects have gone, of a switch with 10,000 entries of flows.
+func BenchmarkKillSwitch(b *testing.B) {
+	b.Run("10000", func(b *testing.B) {
+		l := newLeaf(b)
+		l.start("--sai-profile", "SLUICE_HIDE=compute")
+		l.enable()
+		l.learnMany(10000)
+		var silent, gone time.Duration
+		rounds := 0
+		for b.Loop() {
+			if rounds++; rounds > 1 {
+				l.set("SLUICE", "global", "admin_state", "enabled")
+				l.awaitFields("SLUICE_STATE", "global", "flow_label", "active")
+				l.learnMany(10000)
+			}
+			began := time.Now()
+			l.set("SLUICE", "global", "admin_state", "disabled")
+			silent = max(silent, l.untilUnlabeled(began))
+			l.awaitFields("SLUICE_STATE", "global", "objects", "0", "flows", "0")
+			gone = max(gone, time.Since(began))
+		}
+		b.ReportMetric(silent.Seconds(), "s-silent")
+		b.ReportMetric(gone.Seconds(), "s-gone")
+	})
 }
 
 // BenchmarkResync reads 10,000 rows of CONFIG_DB and judges them again.

@@ -198,20 +198,25 @@ func TestKillSwitchBesideManyBadRows(t *testing.T) {
 	for range 5 {
 		began = time.Now()
 		l.set("SLUICE", "global", "admin_state", "disabled")
-		var took time.Duration
-		for deadline := time.Now().Add(patience); ; {
-			took = time.Since(began) // until the last packets that were changed were sent, at most
-			labels := flowLabels(t, l.send(l.sessions(1)))
-			if !slices.ContainsFunc(slices.Collect(maps.Values(labels)), func(label uint32) bool { return label != 0 }) {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("labels go on: %v", labels)
-			}
-		}
-		t.Logf("no packet is changed %v after the kill switch", took)
+		took := l.untilUnlabeled(began)
+		t.Logf("no packet was changed %v after the kill switch", took)
 		l.set("SLUICE", "global", "admin_state", "enabled")
 		l.awaitFields("SLUICE_STATE", "global", "flow_label", "active")
+	}
+}
+
+// untilUnlabeled sends packets until none of them is changed, and returns how long after a time those had arrived.
+func (l *leaf) untilUnlabeled(began time.Time) time.Duration {
+	l.t.Helper()
+	for deadline := began.Add(patience); ; {
+		labels := flowLabels(l.t, l.send(l.sessions(1)))
+		took := time.Since(began)
+		if !slices.ContainsFunc(slices.Collect(maps.Values(labels)), func(label uint32) bool { return label != 0 }) {
+			return took
+		}
+		if time.Now().After(deadline) {
+			l.t.Fatalf("labels go on: %v", labels)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // flowLabels are the labels that arrived, by queue pair.
-func flowLabels(t *testing.T, arrived []fabric.Frame) map[uint32]uint32 {
+func flowLabels(t testing.TB, arrived []fabric.Frame) map[uint32]uint32 {
 	t.Helper()
 	found := map[uint32]uint32{}
 	var p roce.Packet
