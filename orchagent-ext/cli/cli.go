@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -81,6 +82,7 @@ func NewRootCommand(tables bool) *cobra.Command {
 		Version: version,
 	}, groups(tables))
 	cmd.AddCommand(hidden()...)
+	restrict(cmd, runtime.GOOS)
 	return cmd
 }
 
