@@ -90,9 +90,9 @@ func NewRootCommand(tables bool) *cobra.Command {
 // commands of its tables.
 func groups(tables bool) []kit.Group {
 	return []kit.Group{
-		{Title: "Use it", Commands: []*cobra.Command{newDoctorCommand(), newShowCommand(), newConfigCommand(tables), newDiffCommand(), newRollbackCommand(), newClearCommand()}},
-		{Title: "Look", Commands: []*cobra.Command{newTopCommand(), newObserveCommand(), newPathCommand(), newListenCommand(), newAdviceCommand()}},
-		{Title: "Captures", Commands: []*cobra.Command{newDecodeCommand(), newBalanceCommand(), newExportCommand(), newCaptureCommand()}},
+		{Title: "Use it", Commands: []*cobra.Command{newDoctorCommand(), newShowCommand(), newTopCommand(), newBalanceCommand(), newConfigCommand(tables), newDiffCommand(), newRollbackCommand(), newClearCommand()}},
+		{Title: "Look", Commands: []*cobra.Command{newObserveCommand(), newPathCommand(), newListenCommand(), newAdviceCommand()}},
+		{Title: "Captures", Commands: []*cobra.Command{newDecodeCommand(), newExportCommand(), newCaptureCommand()}},
 		{Title: "Plan", Commands: []*cobra.Command{newSimCommand()}},
 		{Title: "For experts", Commands: []*cobra.Command{newSAICheckCommand(), newTechsupportCommand(), newVersionCommand()}},
 	}
