@@ -30,7 +30,7 @@ const ordinary = "65534"
 var others = []string{"gcc", "cc", "clang", "bpftool", "apt-get", "sudo", "curl"}
 
 // first is the first command of the front page, as a script, where no address can be reached.
-const first = `! ip route get 192.0.2.1 >/dev/null 2>&1
+const first = `if ip route get 192.0.2.1 2>/dev/null; then exit 1; fi
 make -s tool
 bin/sluice doctor tests/captures/one-port-ipv6.pcap`
 
