@@ -196,7 +196,7 @@ sonic-guest: ## the same in a guest with Debian's kernel, which has psample and 
 SHOWN      := spread,placement,stock,hold,wan
 DEMO_CHECK := go run -trimpath -buildvcs=false ./orchagent-ext/cmd/sluice-lab demo --check --scenario $(SHOWN) 2>&1 | sed '/^exit status/d'
 
-demo: ## show in network namespaces, as root: even uplinks, placed labels, flows redirected on an ASIC, one flow held, senders advised (some 2 minutes)
+demo: ## show in network namespaces, as root: even uplinks, placed labels, flows redirected on an ASIC, one flow held, senders advised (some 2 minutes after the build)
 	@$(DEMO_CHECK)
 	make -s deps DEPS='$(TO_BUILD) redis-server iproute2'
 	make -s build

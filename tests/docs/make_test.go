@@ -75,3 +75,29 @@ func TestEachCheckIsRunBySoakOrCI(t *testing.T) {
 		}
 	}
 }
+
+// TestDepsPrintALine: make demo and make test begin with the names of packages, and not with all that
+// apt-get says; where it fails, its last lines are shown.
+func TestDepsPrintALine(t *testing.T) {
+	for name, tt := range map[string]struct{ end, want string }{
+		"installed": {"exit 0", "make deps: installing one two\n"},
+		"fails":     {"echo E: no such package; exit 100", "E: no such package\nmake deps: apt-get fails"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			programs := t.TempDir()
+			for program, script := range map[string]string{"dpkg-query": "", "sudo": `exec "$@"`, "apt-get": "seq 1000\n" + tt.end} {
+				if err := os.WriteFile(filepath.Join(programs, program), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd := exec.Command("make", "-s", "--no-print-directory", "deps", "DEPS=one two")
+			cmd.Dir = root
+			cmd.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"), "TMPDIR="+t.TempDir(), "MAKEFLAGS=")
+			out, err := cmd.CombinedOutput()
+			said := string(out)
+			if fails := tt.end != "exit 0"; fails != (err != nil) || fails != (strings.Count(said, "\n") > 1) || !strings.Contains(said, tt.want) || strings.Contains(said, "\n900\n") {
+				t.Errorf("%v:\n%s", err, said)
+			}
+		})
+	}
+}
