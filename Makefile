@@ -40,7 +40,7 @@ LINT_DEPS := shellcheck mandoc ansible-lint
 ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 
-.PHONY: tool mutants mutants-tool sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab kernels sonic sonic-guest sonic-utilities demo image image-tar image-test arm64 arm64-test clean sai-abi-check
+.PHONY: tool uninstall tool-image mutants mutants-tool sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab kernels sonic sonic-guest sonic-utilities demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,8 +60,15 @@ deps: ## install what a fresh Debian 12 lacks, by apt-get (through sudo when not
 		}
 	fi
 	echo "make deps: installing $$missing"
-	$$sudo apt-get update -q
-	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -q -y --no-install-recommends $$missing </dev/null
+	log=$$(mktemp)
+	if $$sudo apt-get update -q >"$$log" 2>&1 &&
+		$$sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -q -y --no-install-recommends $$missing </dev/null >>"$$log" 2>&1; then
+		rm "$$log"
+	else
+		tail -n 20 "$$log" >&2
+		echo "make deps: apt-get fails; $$log has all it printed" >&2
+		exit 1
+	fi
 
 build: ## build the programs and libsoftsai.so into bin/; installs nothing
 	@missing='$(call missing,$(TO_BUILD))'
@@ -74,7 +81,7 @@ build: ## build the programs and libsoftsai.so into bin/; installs nothing
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
 tool: ## build the tool bin/sluice alone: it takes Go, and neither a C compiler nor root
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ ./orchagent-ext/cmd/sluice
+	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ ./orchagent-ext/cmd/sluice
 
 deb: build ## build the Debian packages sluice and sluice-lab into build/release/
 	debian/build.sh build/release
@@ -84,11 +91,14 @@ DESTDIR ?=
 install: ## install what make build made: PREFIX (/usr/local), DESTDIR
 	@release/install.sh '$(PREFIX)' '$(DESTDIR)'
 
+uninstall: ## remove what make install installed, with the same PREFIX and DESTDIR; keeps /etc/sluice
+	@release/uninstall.sh '$(PREFIX)' '$(DESTDIR)'
+
 # Without a make of its own in the recipe, which `make -n` would run.
-release: build arm64 ## write packages for amd64 and arm64, image, YANG, SBOM and checksums into build/release/ (root, for the image)
+release: build arm64 ## write packages for amd64 and arm64, images, archives of the tool, YANG, SBOM and checksums into build/release/ (root, for the images)
 	@command -v docker >/dev/null || make -s deps DEPS=docker.io
-	sonic-container/with-docker.sh make image-tar
-	release/release.sh build/release build/docker-sluice.tar.gz
+	sonic-container/with-docker.sh make image-tar tool-image
+	release/release.sh build/release build/docker-sluice.tar.gz build/docker-sluice-tool.tar.gz
 
 # Programs of Debian's packages that would start a server or a daemon when they are installed,
 # so each is taken out of its package: promtool judges metrics, alerts and the dashboard; with
@@ -186,7 +196,7 @@ sonic-guest: ## the same in a guest with Debian's kernel, which has psample and 
 SHOWN      := spread,placement,stock,hold,wan
 DEMO_CHECK := go run -trimpath -buildvcs=false ./orchagent-ext/cmd/sluice-lab demo --check --scenario $(SHOWN) 2>&1 | sed '/^exit status/d'
 
-demo: ## show in network namespaces, as root: even uplinks, placed labels, flows redirected on an ASIC, one flow held, senders advised (some 2 minutes)
+demo: ## show in network namespaces, as root: even uplinks, placed labels, flows redirected on an ASIC, one flow held, senders advised (some 2 minutes after the build)
 	@$(DEMO_CHECK)
 	make -s deps DEPS='$(TO_BUILD) redis-server iproute2'
 	make -s build
@@ -205,8 +215,8 @@ lab: build ## start the fabric of lab/sluice.clab.yml in network namespaces, as 
 	lab/tls.sh build/lab/tls
 	build/lab/lab up
 
-lab-down: ## end it
-	@build/lab/lab down
+lab-down: ## end it; without one it does nothing
+	@[ ! -x build/lab/lab ] || build/lab/lab down
 
 image: build ## build the container on BASE, by default a small Debian (docker.io, debootstrap)
 	@command -v docker >/dev/null || make -s deps DEPS=docker.io
@@ -217,10 +227,15 @@ image-tar: image ## the same as a file for sonic-package-manager install --from-
 	docker save docker-sluice:latest | gzip >build/docker-sluice.tar.gz
 	ls -lh build/docker-sluice.tar.gz
 
-image-test: ## build the image and start the container, in a Docker of the test's own, as root
+tool-image: tool ## build the image sluice-tool: the tool and sample captures, for an ordinary user (docker.io)
+	@command -v docker >/dev/null || make -s deps DEPS=docker.io
+	sonic-container/tool-image.sh
+
+image-test: ## build the images and start their containers, in a Docker of the test's own, as root
 	@command -v dockerd >/dev/null || make -s deps DEPS=docker.io
-	sonic-container/with-docker.sh make image-tar
-	SLUICE_IMAGE_TAR=$(CURDIR)/build/docker-sluice.tar.gz go test -count=1 -v -run '^TestImageLivesThroughItsLife$$' ./sonic-container
+	sonic-container/with-docker.sh make image-tar tool-image
+	SLUICE_IMAGE_TAR=$(CURDIR)/build/docker-sluice.tar.gz SLUICE_TOOL_IMAGE_TAR=$(CURDIR)/build/docker-sluice-tool.tar.gz \
+		go test -count=1 -v -run '^(TestImageLivesThroughItsLife|TestToolImageJudgesCaptures)$$' ./sonic-container
 
 arm64: deps ## build all for arm64 into bin/arm64/
 	@make -s deps DEPS='$(ARM64_DEPS)'

@@ -3,7 +3,7 @@
 # Makes the Debian packages from what `make build` has put into bin/, or `make arm64` into
 # bin/arm64/: FOLDER/sluice_VERSION_ARCH.deb and
 # FOLDER/sluice-lab_VERSION_ARCH.deb. Equal input gives equal packages. Their
-# maintainer is who builds them: DEBFULLNAME and DEBEMAIL, else the author of the last commit.
+# maintainers are those of the project, unless DEBFULLNAME and DEBEMAIL name who builds them.
 #
 #   build.sh FOLDER [ARCH]
 set -eu -o pipefail
@@ -22,9 +22,7 @@ if [ "$arch" != "$(dpkg --print-architecture)" ]; then
 fi
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)
 export SOURCE_DATE_EPOCH
-author=$(git log -1 --format='%an <%ae>' 2>/dev/null || echo 'Sluice maintainers <root@localhost>')
-maintainer=${DEBEMAIL:+${DEBFULLNAME:-Sluice maintainers} <$DEBEMAIL>}
-maintainer=${maintainer:-$author}
+maintainer="${DEBFULLNAME:-Sluice maintainers} <${DEBEMAIL:-maintainers@sluice-project.example}>"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -32,21 +30,10 @@ trap 'rm -rf "$work"' EXIT
 # documents adds what a package says of itself: licenses of Go and of the modules that its
 # programs contain, copyright, changelogs.
 documents() { # PACKAGE PROGRAM...
-	local package=$1 doc=$work/$1/usr/share/doc/$1 module folder file found
+	local package=$1 doc=$work/$1/usr/share/doc/$1
 	shift
 	mkdir -p "$doc"
-	go version -m "${@/#/$bin/}" | awk '$1 == "dep" { print $2 }' | sort -u | xargs go list -m -f '{{.Path}} {{.Dir}}' | while read -r module folder; do
-		found=
-		for file in "$folder"/LICENSE* "$folder"/NOTICE* "$folder"/COPYING*; do
-			[ -f "$file" ] || continue
-			found=yes
-			printf '==== %s %s\n\n' "$module" "${file##*/}"
-			cat "$file"
-			echo
-		done
-		[ -n "$found" ] || { echo "build.sh: module $module has no license" >&2; exit 1; }
-	done >"$doc/modules"
-	{ printf '==== Go\n\n'; cat "$(go env GOROOT)/LICENSE"; } >>"$doc/modules"
+	release/licenses.sh "${@/#/$bin/}" >"$doc/modules"
 	install -m 644 debian/copyright CHANGELOG.md "$doc"
 	cat >"$doc/changelog" <<END
 $package ($version) unstable; urgency=medium

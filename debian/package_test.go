@@ -69,6 +69,7 @@ func TestPackageHasWhatItInstalls(t *testing.T) {
 		{"usr/lib/sluice/environment.sh", "\nread_environment() {"},
 		{"usr/share/bash-completion/completions/sluice", "complete -o default -F __start_sluice sluice"},
 		{"usr/share/zsh/vendor-completions/_sluice", "#compdef sluice"},
+		{"usr/share/fish/vendor_completions.d/sluice.fish", "complete -c sluice"},
 		{"usr/share/doc/sluice/copyright", "Apache-2.0"},
 		{"lib/systemd/system/sluice-gnmi.service", "ExecStart=/usr/bin/sluice-gnmi "},
 	} {

@@ -74,11 +74,14 @@ func forget(folder string) error {
 	return os.Remove(stateFile(folder))
 }
 
+// errNoLab is of a folder that knows no lab.
+var errNoLab = errors.New("no lab is running: make lab")
+
 // read returns the lab that a folder knows of.
 func read(folder string) (s state, err error) {
 	text, err := os.ReadFile(stateFile(folder))
 	if errors.Is(err, os.ErrNotExist) {
-		return s, errors.New("no lab is running: make lab")
+		return s, errNoLab
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &s)
@@ -92,9 +95,13 @@ func (s state) alive() bool {
 	return err == nil && strings.Contains(string(line), "\x00serve\x00")
 }
 
-// down ends the lab, and waits until it is gone.
+// down ends the lab, and waits until it is gone. Without a lab there is nothing to do.
 func down(folder string) error {
 	s, err := read(folder)
+	if errors.Is(err, errNoLab) {
+		fmt.Println("no lab is running")
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func TestLabComesUpAndLeavesNothing(t *testing.T) {
 			t.Errorf("the namespace of %s is left", name)
 		}
 	}
-	if said, err := lab("down"); err == nil || !strings.Contains(said, "no lab is running") {
+	if said, err := lab("down"); err != nil || !strings.Contains(said, "no lab is running") {
 		t.Errorf("again: %v: %s", err, said)
 	}
 }

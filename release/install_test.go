@@ -3,11 +3,15 @@
 package release
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // run returns what a program prints; it must exit with 0.
@@ -64,6 +68,53 @@ func TestInstallBelowAPrefix(t *testing.T) {
 	}
 }
 
+// make uninstall removes what make install has installed, and nothing else: what was there
+// before, and the operator's configuration, stay.
+func TestUninstallRemovesWhatWasInstalled(t *testing.T) {
+	if os.Getenv("SLUICE_SOAK") == "" {
+		t.Skip("writes all manual pages: make soak")
+	}
+	root := t.TempDir()
+	if said, err := exec.CommandContext(t.Context(), "./uninstall.sh", "/usr/local", root).CombinedOutput(); err == nil || !strings.Contains(string(said), "nothing is installed") {
+		t.Errorf("before the installation: %v, %s", err, said)
+	}
+	for _, file := range []string{"usr/local/bin/other", "usr/local/share/man/man1/other.1"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(root, file)), 0o755), os.WriteFile(filepath.Join(root, file), nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := tree(t, root)
+	for range 2 { // the second is an upgrade
+		run(t, "make", "-s", "-C", "..", "install", "DESTDIR="+root)
+	}
+	said := run(t, "make", "-s", "-C", "..", "uninstall", "DESTDIR="+root)
+	if want := root + "/etc/sluice and " + root + "/var/lib/sluice are kept"; said != want {
+		t.Errorf("%q, want %q", said, want)
+	}
+	if _, err := os.Stat(filepath.Join(root, "etc/sluice/sluiced.env")); err != nil {
+		t.Error(err)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "etc")); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, tree(t, root)); diff != "" {
+		t.Errorf("before the installation (-), after its end (+):\n%s", diff)
+	}
+}
+
+// tree returns the names of all files and folders below a folder.
+func tree(t *testing.T, root string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
+		names = append(names, name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
 // What make release made, if it is there, is whole.
 func TestReleaseIsWhole(t *testing.T) {
 	const folder = "../build/release/"
@@ -73,7 +124,8 @@ func TestReleaseIsWhole(t *testing.T) {
 	version := strings.TrimSpace(read(t, "../VERSION"))
 	run(t, "sh", "-c", "cd "+folder+" && sha256sum --quiet --strict -c SHA256SUMS")
 	sums := read(t, folder+"SHA256SUMS")
-	for _, file := range []string{"sluice_VERSION_amd64.deb", "sluice_VERSION_arm64.deb", "sluice-lab_VERSION_amd64.deb", "sluice-lab_VERSION_arm64.deb", "docker-sluice_VERSION_amd64.tar.gz", "sluice-yang_VERSION.tar.gz", "sluice_VERSION.cdx.json"} {
+	for _, file := range []string{"sluice_VERSION_amd64.deb", "sluice_VERSION_arm64.deb", "sluice-lab_VERSION_amd64.deb", "sluice-lab_VERSION_arm64.deb", "docker-sluice_VERSION_amd64.tar.gz", "docker-sluice-tool_VERSION_amd64.tar.gz",
+		"sluice_VERSION_linux_amd64.tar.gz", "sluice_VERSION_linux_arm64.tar.gz", "sluice_VERSION_darwin_amd64.tar.gz", "sluice_VERSION_darwin_arm64.tar.gz", "sluice-yang_VERSION.tar.gz", "sluice_VERSION.cdx.json"} {
 		if file = strings.ReplaceAll(file, "VERSION", version); !strings.Contains(sums, "  "+file+"\n") {
 			t.Errorf("there is no %s", file)
 		}

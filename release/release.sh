@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Gathers a release in FOLDER from what make has built for this machine and for arm64: Debian
-# packages, the image, YANG models, a bill of materials, and checksums. With a tag vVERSION on
-# another commit, or changes that are not committed, it says so: such a folder is no release.
+# packages, the images, archives of the tool, YANG models, a bill of materials, and checksums. With a tag
+# vVERSION on another commit, or changes that are not committed, it says so: such a folder is no release.
 #
-#   release.sh FOLDER IMAGE_TAR
+#   release.sh FOLDER IMAGE_TAR TOOL_IMAGE_TAR
 set -eu -o pipefail
 umask 022
-[ $# = 2 ] || { sed -n 's/^#   //p' "$0" >&2; exit 2; }
+[ $# = 3 ] || { sed -n 's/^#   //p' "$0" >&2; exit 2; }
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
-image=$(realpath "$2")
+image=$(realpath "$2") tool=$(realpath "$3")
 cd "$(dirname "$0")/.."
 version=$(cat VERSION)
 host=$(dpkg --print-architecture)
@@ -20,6 +20,8 @@ for arch in "$host" arm64; do
 	debian/build.sh "$out" "$arch"
 done
 install -m 644 "$image" "$out/docker-sluice_${version}_$host.tar.gz"
+install -m 644 "$tool" "$out/docker-sluice-tool_${version}_$host.tar.gz"
+release/tool.sh "$out" {linux,darwin}/{amd64,arm64}
 epoch=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)
 tar --sort=name --owner=0 --group=0 --numeric-owner --mode=644 --mtime="@$epoch" -cf - yang/*.yang | gzip -9n >"$out/sluice-yang_$version.tar.gz"
 go tool -modfile=tools/go.mod go-licenses report --template release/licenses.tpl \

@@ -7,6 +7,7 @@
 //   - Dockerfile, image.sh and debian-root.sh build the image;
 //   - start.sh with environment.sh, health.sh, supervisord.conf and critical_processes run sluiced and
 //     sluice-gnmi in it;
+//   - Dockerfile.tool and tool-image.sh build the image of the tool alone, with sample captures;
 //   - arm64-root.sh is for the cross build (make arm64);
 //   - cli/ are the commands show, config and clear on the switch, in Python, with
 //     tests of their own (cli/tests).

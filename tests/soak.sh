@@ -64,7 +64,7 @@ check mutants make mutants
 check mutants-tool make mutants-tool
 check sim make sim
 check sim-full make sim-full
-check tool make tool
+check minute long ./tests/minute
 check rdma-lab make rdma-lab
 check kernels make kernels
 check fabric long -run Fabric ./tests/leafspine

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -81,6 +82,7 @@ func NewRootCommand(tables bool) *cobra.Command {
 		Version: version,
 	}, groups(tables))
 	cmd.AddCommand(hidden()...)
+	restrict(cmd, runtime.GOOS)
 	return cmd
 }
 
@@ -88,9 +90,9 @@ func NewRootCommand(tables bool) *cobra.Command {
 // commands of its tables.
 func groups(tables bool) []kit.Group {
 	return []kit.Group{
-		{Title: "Use it", Commands: []*cobra.Command{newDoctorCommand(), newShowCommand(), newConfigCommand(tables), newDiffCommand(), newRollbackCommand(), newClearCommand()}},
-		{Title: "Look", Commands: []*cobra.Command{newTopCommand(), newObserveCommand(), newPathCommand(), newListenCommand(), newAdviceCommand()}},
-		{Title: "Captures", Commands: []*cobra.Command{newDecodeCommand(), newBalanceCommand(), newExportCommand(), newCaptureCommand()}},
+		{Title: "Use it", Commands: []*cobra.Command{newDoctorCommand(), newShowCommand(), newTopCommand(), newBalanceCommand(), newConfigCommand(tables), newDiffCommand(), newRollbackCommand(), newClearCommand()}},
+		{Title: "Look", Commands: []*cobra.Command{newObserveCommand(), newPathCommand(), newListenCommand(), newAdviceCommand()}},
+		{Title: "Captures", Commands: []*cobra.Command{newDecodeCommand(), newExportCommand(), newCaptureCommand()}},
 		{Title: "Plan", Commands: []*cobra.Command{newSimCommand()}},
 		{Title: "For experts", Commands: []*cobra.Command{newSAICheckCommand(), newTechsupportCommand(), newVersionCommand()}},
 	}

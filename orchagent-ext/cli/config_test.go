@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,6 +81,47 @@ func TestConfigTakesWhatSluicedTakes(t *testing.T) {
 	}
 	if taken[true] < 50 || taken[false] < 50 {
 		t.Errorf("a poor choice of rows: %v", taken)
+	}
+}
+
+// TestConfigTakesTheExamplesOfThePages: each file loads as a whole into a switch that has its ports,
+// sluiced takes each of its rows, and the page names it.
+func TestConfigTakesTheExamplesOfThePages(t *testing.T) {
+	const folder = "../../docs/examples/"
+	files, err := filepath.Glob(folder + "*.json")
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	page, err := os.ReadFile(folder + "README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ports []rows.Row
+	for i := range 4 {
+		ports = append(ports, rows.Row{Table: "PORT", Key: fmt.Sprint("Ethernet", 4*i), Fields: map[string]string{"admin_status": "up", "lanes": fmt.Sprint(i)}})
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			dbs := databasesOf(t, ports...)
+			good(t, "config", "load", file)
+			if out, _ := good(t, "config", "load", file, "--dry-run"); out != "Nothing to do.\n" {
+				t.Errorf("again: %s", out)
+			}
+			all, err := dbs.read(t.Context(), "CONFIG_DB", "PORT", "SLUICE", "SLUICE_*")
+			if err != nil || len(all) <= len(ports) {
+				t.Fatalf("%d rows, %v", len(all), err)
+			}
+			var changes []sonicdb.Change
+			for _, r := range all {
+				changes = append(changes, sonicdb.Change{Row: r})
+			}
+			if _, rejected := config.New().Apply(changes); len(rejected) > 0 {
+				t.Errorf("sluiced: %v", rejected)
+			}
+			if name := filepath.Base(file); !strings.Contains(string(page), "["+name+"]("+name+")") {
+				t.Errorf("the page has no %s", name)
+			}
+		})
 	}
 }
 

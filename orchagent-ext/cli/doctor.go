@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/cli/capture"
 	"sluice/orchagent-ext/cli/doctor"
@@ -123,22 +122,11 @@ func trafficOf(cmd *cobra.Command, r frameSource) (*doctor.Traffic, error) {
 // factsOfMachine collects what Judge judges. Whatever cannot be read is left unknown. root
 // is the folder that file names begin at.
 func factsOfMachine(ctx context.Context, dbs *databaseFlags, root string) *doctor.Machine {
-	m := &doctor.Machine{Release: machine.Running(), ProcessStatus: machine.OwnStatus(), ClockError: clockError()}
+	m := &doctor.Machine{Release: machine.Running(), ProcessStatus: machine.OwnStatus(), ClockError: machine.ClockError()}
 	m.Hash, m.HashError = nexthops.Hash(false)
 	m.ASIC, m.Syncd = machine.ASIC(root), runs(root, "syncd")
 	m.DatabaseError = readDatabases(ctx, dbs, m)
 	return m
-}
-
-// clockError returns how far the kernel's clock may be off, in µs, as adjtimex(2) has it;
-// -1 where nothing synchronizes it.
-func clockError() int64 {
-	var t unix.Timex
-	state, err := unix.Adjtimex(&t)
-	if err != nil || state == unix.TIME_ERROR || t.Status&unix.STA_UNSYNC != 0 {
-		return -1
-	}
-	return t.Maxerror
 }
 
 // runs reports whether a process of the name runs.

@@ -163,3 +163,39 @@ func TestFirstHourTopWantsAFlowAtLeast(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstHourExpertsHaveTheirOwnFlags: the help of a command lists code points apart, and
+// completion knows them.
+func TestFirstHourExpertsHaveTheirOwnFlags(t *testing.T) {
+	for _, command := range []string{"decode", "observe", "listen", "advise listen"} {
+		help, _ := good(t, append(strings.Fields(command), "--help")...)
+		own, special, found := strings.Cut(help, "\nFlags for experts:\n")
+		if !found || strings.Contains(own, "code point") || !strings.Contains(own, "  -h, --help ") {
+			t.Errorf("%s:\n%s", command, help)
+		}
+		for _, flag := range []string{"--pfcm-type", "--pfcm-option", "--ppfc-port", "--ppfc-code-v6", "--rate-advice-opcode"} {
+			if strings.Contains(own, flag+" ") || strings.Count(special, flag+" ") != 1 {
+				t.Errorf("%s: %s is not apart", command, flag)
+			}
+		}
+		words, _ := good(t, append(append([]string{"__complete"}, strings.Fields(command)...), "--pfcm-t")...)
+		if !strings.Contains(words, "--pfcm-type") {
+			t.Errorf("%s: %q", command, words)
+		}
+	}
+	if help, _ := good(t, "balance", "--help"); strings.Contains(help, "for experts") {
+		t.Error(help)
+	}
+}
+
+// TestFirstHourHelpBeginsWithWhatIsUsed: the answer, the picture and the screen are in the first group.
+func TestFirstHourHelpBeginsWithWhatIsUsed(t *testing.T) {
+	help, _ := good(t, "--help")
+	_, group, _ := strings.Cut(help, "Use it:\n")
+	group, _, _ = strings.Cut(group, "\n\n")
+	for _, name := range []string{"balance", "config", "doctor", "show", "top"} {
+		if !strings.Contains(group, "  "+name+" ") {
+			t.Errorf("%s is missing in\n%s", name, group)
+		}
+	}
+}

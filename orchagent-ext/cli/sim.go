@@ -128,7 +128,7 @@ func readScenario(cmd *cobra.Command, args []string) (*scenario.Scenario, error)
 	return s, nil
 }
 
-// printSimulation prints the table, or the object.
+// printSimulation prints the table and a sentence for each load, or the object.
 func printSimulation(w io.Writer, d *report.Document, format output.Format) error {
 	if format.Data() {
 		return format.Write(w, d)
@@ -137,7 +137,18 @@ func printSimulation(w io.Writer, d *report.Document, format output.Format) erro
 	for _, r := range d.Rows() {
 		table.Row(r...)
 	}
-	return table.End()
+	if err := table.End(); err != nil {
+		return err
+	}
+	for i, sentence := range d.Conclusions() {
+		if i == 0 {
+			sentence = "\n" + sentence
+		}
+		if _, err := fmt.Fprintln(w, sentence); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // simProgress shows on a terminal how far a simulation is.

@@ -8,13 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/cli/kit"
+	"sluice/orchagent-ext/cli/output"
 	"sluice/orchagent-ext/cli/techsupport"
 	"sluice/orchagent-ext/cli/terminal"
 	"sluice/yang/rows"
@@ -47,7 +50,8 @@ container. It takes 30 s at most, and 10 MiB.`,
 	}
 	flags := cmd.Flags()
 	dbs := addDatabases(flags)
-	flags.StringVar(&out, "out", "", "write an archive into this new file; - is standard output")
+	flags.StringVar(&out, "out", "", "write an archive into this file; - is standard output")
+	target := kit.AddForce(cmd)
 	flags.DurationVar(&since, "since", 24*time.Hour, "how far back lines of the log are taken")
 	format := kit.AddFormat(flags, "one object")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -79,7 +83,7 @@ container. It takes 30 s at most, and 10 MiB.`,
 			var packed bytes.Buffer
 			err := r.Archive(&packed, *format)
 			if err == nil {
-				err = writePrivate(out, &packed)
+				err = writePrivate(target(out), &packed)
 			}
 			if err == nil {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%d parts in %s\n", len(r.Parts), text.Lines(out))
@@ -90,13 +94,26 @@ container. It takes 30 s at most, and 10 MiB.`,
 	return cmd
 }
 
-// writePrivate writes a new file that only this user may read. It refuses a name
-// that exists: the file might be open to others, and a link might lead anywhere.
-func writePrivate(name string, content io.Reader) error {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+// writePrivate writes a file that only this user may read. It refuses a name that exists, unless
+// that is to be replaced: the file might be open to others, and a link might lead anywhere.
+func writePrivate(to output.Target, content io.Reader) error {
+	beside := to.Name
+	if to.Force {
+		beside = filepath.Join(filepath.Dir(to.Name), fmt.Sprintf(".%s.%d", filepath.Base(to.Name), os.Getpid()))
+	}
+	f, err := os.OpenFile(beside, os.O_CREATE|os.O_WRONLY|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("create %s: %w", beside, output.ErrExists)
+	}
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(f, content)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err == nil && to.Force {
+		err = os.Rename(beside, to.Name)
+	}
+	if err != nil {
+		_ = os.Remove(beside)
+	}
+	return err
 }

@@ -76,7 +76,7 @@ func TestTechsupportWritesNewFilesAlone(t *testing.T) {
 		}
 	}
 	for _, name := range []string{open, link, nowhere} {
-		if _, stderr, code := sluice(nil, "techsupport", "--db-config", "/nonexistent", "--out", name); code != 1 || !strings.Contains(stderr, "file exists") {
+		if _, stderr, code := sluice(nil, "techsupport", "--db-config", "/nonexistent", "--out", name); code != 1 || !strings.Contains(stderr, "the file exists; --force overwrites it") {
 			t.Errorf("%s: %d: %s", name, code, stderr)
 		}
 	}
@@ -85,6 +85,31 @@ func TestTechsupportWritesNewFilesAlone(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "target")); err == nil {
 		t.Error("a link was followed")
+	}
+}
+
+// TestTechsupportReplacesAFileByForce: by a new one for this user alone. A link is replaced, and
+// not followed.
+func TestTechsupportReplacesAFileByForce(t *testing.T) {
+	dir := t.TempDir()
+	open, link := filepath.Join(dir, "open"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(open, []byte("before"), 0o666), os.Symlink("open", link)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{link, open} {
+		good(t, "techsupport", "--db-config", "/nonexistent", "--force", "--out", name)
+		if info, err := os.Lstat(name); err != nil || info.Mode() != 0o600 || info.Size() < 1000 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+		if name != link {
+			continue
+		}
+		if content, err := os.ReadFile(open); err != nil || string(content) != "before" {
+			t.Errorf("a link was followed: %d octets, %v", len(content), err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || left != nil {
+		t.Errorf("left: %q, %v", left, err)
 	}
 }
 

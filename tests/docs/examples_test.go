@@ -193,7 +193,7 @@ var examples = []example{
 	{text: "sluice sim --example > fabric.yaml", then: "grep -q hosts_per_leaf /tmp/here/fabric.yaml"},
 	{
 		text: "sluice sim fabric.yaml --compare none,label,placement,plan --html report.html",
-		then: "grep -q '</html>' /tmp/here/report.html; [ $(wc -l </tmp/output) = 9 ]",
+		then: "grep -q '</html>' /tmp/here/report.html; [ $(wc -l </tmp/output) = 12 ]",
 	},
 	{text: "sluice sim fabric.yaml --compare none,pfc,dcqcn,label+pfcm,advice", then: "grep -q label+pfcm /tmp/output"},
 	{text: "sluice sim advise fabric.yaml", then: "grep -q high_bytes /tmp/output"},

@@ -46,7 +46,7 @@ func targetsOfHelp(t *testing.T) (targets []string) {
 }
 
 // makers are the targets that make, install or remove something, and judge nothing.
-var makers = []string{"help", "deps", "build", "install", "generate", "clean", "deb", "image", "image-tar", "arm64", "lab-down", "soak"}
+var makers = []string{"help", "deps", "build", "tool", "tool-image", "install", "uninstall", "generate", "clean", "deb", "image", "image-tar", "arm64", "lab-down", "soak"}
 
 // TestEachCheckIsRunBySoakOrCI: whatever target of `make help` judges something is one of
 // .ci/run or of tests/soak.sh, so that none rots.
@@ -73,5 +73,31 @@ func TestEachCheckIsRunBySoakOrCI(t *testing.T) {
 		if !slices.Contains(checks, target) && !slices.Contains(makers, target) {
 			t.Errorf("neither .ci/run nor tests/soak.sh runs make %s", target)
 		}
+	}
+}
+
+// TestDepsPrintALine: make demo and make test begin with the names of packages, and not with all that
+// apt-get says; where it fails, its last lines are shown.
+func TestDepsPrintALine(t *testing.T) {
+	for name, tt := range map[string]struct{ end, want string }{
+		"installed": {"exit 0", "make deps: installing one two\n"},
+		"fails":     {"echo E: no such package; exit 100", "E: no such package\nmake deps: apt-get fails"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			programs := t.TempDir()
+			for program, script := range map[string]string{"dpkg-query": "", "sudo": `exec "$@"`, "apt-get": "seq 1000\n" + tt.end} {
+				if err := os.WriteFile(filepath.Join(programs, program), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd := exec.Command("make", "-s", "--no-print-directory", "deps", "DEPS=one two")
+			cmd.Dir = root
+			cmd.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"), "TMPDIR="+t.TempDir(), "MAKEFLAGS=")
+			out, err := cmd.CombinedOutput()
+			said := string(out)
+			if fails := tt.end != "exit 0"; fails != (err != nil) || fails != (strings.Count(said, "\n") > 1) || !strings.Contains(said, tt.want) || strings.Contains(said, "\n900\n") {
+				t.Errorf("%v:\n%s", err, said)
+			}
+		})
 	}
 }

@@ -22,7 +22,7 @@ const root = "../.."
 // with IPsec, or that end there. The image and its commands are tested in
 // sonic-container, IPsec in tests/ipsec, the lab and its playbook in lab; gnmic is run nowhere.
 var elsewhere = []string{"make image-tar", "scp ", "sudo sonic-package-manager ", "sudo config feature ", "docker run ", "    --", "    -e ", "    -v ",
-	"sudo mkdir -p /etc/sonic/sluice", "echo SLUICE_SAI_LIBRARY=", "echo SLUICE_METRICS=", "sudo systemctl restart sluice", "sudo rm -r /etc/sonic/sluice",
+	"sudo sluice config load edge-leaf.json", "sluice show status", "sudo mkdir -p /etc/sonic/sluice", "echo SLUICE_SAI_LIBRARY=", "echo SLUICE_METRICS=", "sudo systemctl restart sluice", "sudo rm -r /etc/sonic/sluice",
 	"goflow2 ", "sudo containerlab ", "docker exec ", "sudo build/lab/lab ", "sudo make lab", "sudo make rdma-lab", "sudo make sonic ", "sudo make sonic-", "    ansible-playbook ", "lab/tls.sh ", "sender=", "receiver=", "key=", "integrity=", "ip -s xfrm state", "grep -v '\\s0$' /proc/net/xfrm_stat",
 	"on() {", "on leaf1 ", "traffic", "    on ", "    sleep 2", "    wait", "}", "go install github.com/openconfig/gnmi/cmd/gnmi_cli@",
 	"gnmic "}

@@ -5,6 +5,7 @@ package chart
 import (
 	"fmt"
 	"io"
+	"unicode/utf8"
 )
 
 // A Figure has curves or bars in one pair of axes, in the colors of the page around it. Positions
@@ -50,7 +51,7 @@ const (
 	figureTop, figureBottom  = 30.0, 40.0
 	figureWidth, figureTall  = 430.0, 250.0
 	figureLetter, figureSide = 7.0, 100.0
-	figureText               = 12.0
+	figureText, figureTitle  = 12.0, 14.0
 )
 
 // figureColors are distinct for color-blind eyes, too (Okabe and Ito, with gray for black, which a
@@ -74,13 +75,9 @@ func figureStroke(of int) string {
 
 // SVG writes the figure as an SVG 1.1 image for a page.
 func (f *Figure) SVG(w io.Writer) error {
-	longest := 0
-	for _, name := range f.Names {
-		longest = max(longest, len(name))
-	}
 	var c canvas
-	c.inline(figureLeft+figureWidth+figureSide+figureLetter*float64(longest), figureTop+figureTall+figureBottom, f.Title)
-	c.text(figureLeft, 18, 14, page, "", f.Title)
+	c.inline(f.width(), figureTop+figureTall+figureBottom, f.Title)
+	c.text(figureLeft, 18, figureTitle, page, "", f.Title)
 	for _, t := range f.X {
 		x, size := figureX(t.At), figureText
 		if t.Bare {
@@ -102,6 +99,20 @@ func (f *Figure) SVG(w io.Writer) error {
 		f.beam(&c, b)
 	}
 	return c.close(w)
+}
+
+// width returns the width of the figure in px, which has room for its title, for each name, and for the
+// value beside that of a bar.
+func (f *Figure) width() float64 {
+	letters := func(s string) float64 { return figureLetter * float64(utf8.RuneCountInString(s)) }
+	right := 0.0
+	for _, name := range f.Names {
+		right = max(right, figureSide+letters(name))
+	}
+	for _, b := range f.Beams {
+		right = max(right, figureSide/4+letters(f.Names[b.Of]+" "+b.Text))
+	}
+	return max(figureLeft+figureWidth+right, figureLeft+letters(f.Title)*figureTitle/figureText+figureSide/4)
 }
 
 // figureX and figureY return a position in px.

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"sluice/orchagent-ext/host/machine"
 )
 
@@ -49,7 +47,7 @@ func rights(m *Machine) Verdict {
 		return Verdict{"rights", Unknown, "/proc/self/status cannot be read", ""}
 	}
 	missing := machine.MissingRights(m.ProcessStatus)
-	raw := machine.Effective(m.ProcessStatus)>>unix.CAP_NET_RAW&1 != 0
+	raw := machine.Effective(m.ProcessStatus)>>machine.CapNetRaw&1 != 0
 	switch {
 	case !raw && missing != "":
 		return Verdict{"rights", Note, "as this user: captures alone", "observe, send and listen need CAP_NET_RAW; sluiced needs " + missing + ": run it as root, or as its unit does"}

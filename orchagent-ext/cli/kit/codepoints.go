@@ -28,6 +28,7 @@ func AddCodePoints(flags *pflag.FlagSet) func() (notify.CodePoints, error) {
 	}
 	port := AddNumber(flags, "ppfc-port", 16, uint32(c.PPFCPort), "UDP destination port of PPFC")
 	opcode := AddHex(flags, "rate-advice-opcode", 8, uint32(c.RateAdviceOpcode), "BTH opcode of Rate Advice")
+	ForExperts(flags, "pfcm-type", "pfcm-code", "pfcm-option", "ppfc-type-v6", "ppfc-code-v6", "ppfc-type-v4", "ppfc-code-v4", "ppfc-port", "rate-advice-opcode")
 	return func() (notify.CodePoints, error) {
 		for _, f := range set {
 			f()

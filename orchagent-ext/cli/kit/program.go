@@ -49,6 +49,7 @@ func Root(cmd *cobra.Command, groups []Group) *cobra.Command {
 		}
 	}
 	cmd.SetFlagErrorFunc(FlagError)
+	cmd.SetUsageFunc(printUsage)
 	CompleteFlags(cmd)
 	return cmd
 }

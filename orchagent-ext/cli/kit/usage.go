@@ -180,3 +180,32 @@ func Hide(flags *pflag.FlagSet, name string) {
 		panic(err)
 	}
 }
+
+// experts marks a flag that the help lists in a group of its own.
+const experts = "experts"
+
+// ForExperts puts flags into the group that the help has for experts.
+func ForExperts(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		if err := flags.SetAnnotation(name, experts, []string{}); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// printUsage prints the usage of a command, with the flags for experts at the end.
+func printUsage(cmd *cobra.Command) error {
+	special := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if _, is := f.Annotations[experts]; is && !f.Hidden {
+			f.Hidden = true
+			special.AddFlag(f)
+		}
+	})
+	err := new(cobra.Command).UsageFunc()(cmd)
+	special.VisitAll(func(f *pflag.Flag) { f.Hidden = false })
+	if special.HasAvailableFlags() {
+		cmd.Printf("\nFlags for experts:\n%s", special.FlagUsages())
+	}
+	return err
+}

@@ -44,8 +44,8 @@ const (
 	widest = 256
 	// Gap is the number of blanks between columns.
 	Gap = 2
-	// ruledRoom is how much wider than its title a ruled column is, at least.
-	ruledRoom = 2
+	// RuledRoom is how much wider than its title a ruled column is, at least.
+	RuledRoom = 2
 )
 
 // NewTable returns a table of titles, written to w when its widths are known.
@@ -61,7 +61,7 @@ func (c Columns) Table(w io.Writer, style Style) *Table {
 		c.Header[i] = text.Printable(title)
 		t.widths[i] = utf8.RuneCountInString(title)
 		if c.Ruled {
-			t.widths[i] += ruledRoom
+			t.widths[i] += RuledRoom
 		}
 	}
 	return t

@@ -28,7 +28,8 @@ figure { margin: 1em 0; overflow-x: auto }
 </head>
 <body>
 <h1>{{.Title}}</h1>
-<p>{{.Hosts}} hosts; seed {{.Seed}}; all runs have {{.Base}}; one that names pfc or dcqcn has that alone of the two.{{if .Interrupted}} <strong>Interrupted: the runs that there are.</strong>{{end}}
+{{range .Conclusions}}<p><strong>{{.}}</strong></p>
+{{end}}<p>{{.Hosts}} hosts; seed {{.Seed}}; all runs have {{.Base}}; one that names pfc or dcqcn has that alone of the two.{{if .Interrupted}} <strong>Interrupted: the runs that there are.</strong>{{end}}
 COLLECTIVE is the mean time of the load's collectives, SLOWEST that of the last one, FCT the time of a message, SLOWDOWN that time ÷ the
 one in an empty network; UP and DOWN are max ÷ mean of the octets of leaves' uplinks and downlinks.</p>
 <table id="runs">
@@ -68,10 +69,11 @@ func (d *Document) HTML(w io.Writer) error {
 		Seed        uint64
 		Base        string
 		Interrupted bool
+		Conclusions []string
 		Header      []string
 		Rows        [][]string
 		Plots       []template.HTML
-	}{d.Title, d.Hosts, d.Seed, base, d.Interrupted, Header, d.Rows(), plots})
+	}{d.Title, d.Hosts, d.Seed, base, d.Interrupted, d.Conclusions(), Header, d.Rows(), plots})
 	if err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}

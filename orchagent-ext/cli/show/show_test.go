@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"sluice/orchagent-ext/cli/output"
 	"sluice/yang/rows"
@@ -263,5 +264,42 @@ func TestFirstHourNumbersAreNumbersInJSON(t *testing.T) {
 	hostile := say(t, "flows", Options{}, true, row("SLUICE_FLOW|a", "dest_qp", "true", "bytes", "01", "packets", "1e9"))
 	if got, err := json.Marshal(hostile.JSON); err != nil || string(got) != `[{"bytes":"01","dest_qp":"true","packets":1e9}]` {
 		t.Errorf("%v: %s", err, got)
+	}
+}
+
+// TestCapabilityFitsTheTerminal: reasons go on in further lines, and nothing is left out.
+func TestCapabilityFitsTheTerminal(t *testing.T) {
+	reason := "compute: the library refuses SAI_ACL_ACTION_TYPE_SET_FLOW_LABEL with SAI_STATUS_NOT_SUPPORTED, since the switch has no such action; hash: not tried"
+	d := NewData([]rows.Row{{Table: "SLUICE_CAPABILITY", Key: "switch", Fields: map[string]string{
+		"flow_label_method": "rewrite", "flow_label_state": "active", "flow_label_reason": reason,
+		"hold_method": "exact", "hold_state": "", "flow_label_ipv4": "not spread: IPv4 has no flow label, and the switch does not hash the queue pair, which is after the headers",
+		"queues": "8", "queues_reason": "the library reports as many for each port, and the profile has no other number for them",
+	}}})
+	a, err := capability(d, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := func(s string) (n int) {
+		for _, word := range strings.Fields(s) {
+			if !strings.HasPrefix(word, "--") {
+				n++
+			}
+		}
+		return n
+	}
+	whole := a.Text(output.Style{})
+	if !strings.Contains(whole, reason+"\n") {
+		t.Errorf("a pipe gets whole lines:\n%s", whole)
+	}
+	for _, width := range []int{72, 80, 100, 200} {
+		text := a.Text(output.Style{Width: width})
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d wide on %d: %s", n, width, line)
+			}
+		}
+		if words(text) != words(whole) {
+			t.Errorf("%d: words differ:\n%s", width, text)
+		}
 	}
 }

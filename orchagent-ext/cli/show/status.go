@@ -62,7 +62,7 @@ func configErrors(d *Data) []map[string]string {
 // capability answers with the methods of the switch, and why preferred ones are left out.
 func capability(d *Data, _ Options) (*Answer, error) {
 	row := d.only("SLUICE_CAPABILITY")
-	t := Block{Header: []string{"Need", "Method", "State", "Reason"}}
+	t := Block{Header: []string{"Need", "Method", "State", "Reason"}, Folded: true}
 	for _, field := range slices.Sorted(maps.Keys(row)) {
 		if need, is := strings.CutSuffix(field, "_method"); is {
 			t.Rows = append(t.Rows, []string{words(need), row[field], row[need+"_state"], row[need+"_reason"]})
@@ -70,10 +70,10 @@ func capability(d *Data, _ Options) (*Answer, error) {
 	}
 	a := &Answer{JSON: known(row), Blocks: []Block{t}}
 	if ipv4 := row["flow_label_ipv4"]; ipv4 != "" {
-		a.Blocks = append(a.Blocks, Block{Text: "RoCEv2 over IPv4: " + ipv4})
+		a.Blocks = append(a.Blocks, Block{Text: "RoCEv2 over IPv4: " + ipv4, Folded: true})
 	}
 	if queues := row["queues"]; queues != "" {
-		a.Blocks = append(a.Blocks, Block{Text: "Egress queues: " + strings.TrimSuffix(queues+", "+row["queues_reason"], ", ")})
+		a.Blocks = append(a.Blocks, Block{Text: "Egress queues: " + strings.TrimSuffix(queues+", "+row["queues_reason"], ", "), Folded: true})
 	}
 	return a, nil
 }

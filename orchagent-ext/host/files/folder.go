@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // ErrShared is of a folder that could have been written by another user than root and that of the process.
@@ -20,15 +19,25 @@ func OwnFolder(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	var is unix.Stat_t
-	if err := unix.Lstat(folder, &is); err != nil {
-		return fmt.Errorf("stat %s: %w", folder, err)
+	is, err := os.Lstat(folder)
+	if err != nil {
+		return err
 	}
+	owner := ownerOf(is)
 	switch {
-	case is.Mode&unix.S_IFMT != unix.S_IFDIR:
-		return &fs.PathError{Op: "lock files", Path: folder, Err: unix.ENOTDIR}
-	case is.Uid != 0 && int(is.Uid) != os.Geteuid() || is.Mode&0o022 != 0:
-		return fmt.Errorf("folder %s belongs to user %d and has mode %04o: %w", folder, is.Uid, is.Mode&0o7777, ErrShared)
+	case !is.IsDir():
+		return &fs.PathError{Op: "lock files", Path: folder, Err: syscall.ENOTDIR}
+	case owner != 0 && owner != os.Geteuid() || is.Mode()&othersWrite != 0:
+		return fmt.Errorf("folder %s belongs to user %d and has mode %04o: %w", folder, owner, is.Mode().Perm(), ErrShared)
 	}
 	return nil
 }
+
+// Kinds and rights of files.
+const (
+	regular     fs.FileMode = 0
+	othersWrite fs.FileMode = 0o022 // its group, or everybody, can write it
+)
+
+// ownerOf returns the user that a file belongs to, by its number.
+func ownerOf(is fs.FileInfo) int { return int(is.Sys().(*syscall.Stat_t).Uid) }

@@ -117,7 +117,7 @@ func (r *Reader) readLeaf(folder string, names []string) ([]byte, error) {
 		return nil, err
 	}
 	for i, name := range names {
-		if err := judge(at, unix.S_IFDIR); err != nil {
+		if err := judge(at, fs.ModeDir); err != nil {
 			at.Close() //nolint:errcheck // it was read
 			return nil, fmt.Errorf("folder %s: %w", at.Name(), err)
 		}
@@ -133,7 +133,7 @@ func (r *Reader) readLeaf(folder string, names []string) ([]byte, error) {
 		at = next
 	}
 	defer at.Close()
-	if err := judge(at, unix.S_IFREG); err != nil {
+	if err := judge(at, regular); err != nil {
 		return nil, err
 	}
 	if err := r.refuseReserved(at); err != nil {
@@ -196,18 +196,19 @@ var errKind = errors.New("not a regular file: a FIFO, a device or a socket is no
 
 // judge refuses a file of another kind, or one that a user other than root and the
 // daemon's own could have written.
-func judge(f *os.File, kind uint32) error {
-	var is unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &is); err != nil {
-		return &fs.PathError{Op: "stat", Path: f.Name(), Err: err}
+func judge(f *os.File, kind fs.FileMode) error {
+	is, err := f.Stat()
+	if err != nil {
+		return err
 	}
+	owner := ownerOf(is)
 	switch {
-	case is.Mode&unix.S_IFMT != kind:
+	case is.Mode().Type() != kind:
 		return errKind
-	case is.Uid != 0 && int(is.Uid) != os.Geteuid():
-		return fmt.Errorf("it belongs to user %d: root or user %d must own it", is.Uid, os.Geteuid())
-	case is.Mode&0o022 != 0:
-		return fmt.Errorf("mode %04o lets its group or everybody write it: chmod go-w", is.Mode&0o7777)
+	case owner != 0 && owner != os.Geteuid():
+		return fmt.Errorf("it belongs to user %d: root or user %d must own it", owner, os.Geteuid())
+	case is.Mode()&othersWrite != 0:
+		return fmt.Errorf("mode %04o lets its group or everybody write it: chmod go-w", is.Mode().Perm())
 	}
 	return nil
 }

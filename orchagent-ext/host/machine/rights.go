@@ -7,8 +7,16 @@ import (
 	"os"
 	"strconv"
 	"strings"
+)
 
-	"golang.org/x/sys/unix"
+// Capabilities by their numbers in linux/capability.h, the bits of [Effective].
+const (
+	capNetAdmin = 12
+	// CapNetRaw is for packet sockets and raw sockets.
+	CapNetRaw   = 13
+	capSysAdmin = 21
+	capPerfmon  = 38
+	capBPF      = 39
 )
 
 // rights are the capabilities that the software switch takes. The library of a vendor has
@@ -18,9 +26,9 @@ var rights = []struct {
 	name string
 	why  string
 }{
-	{[]int{unix.CAP_NET_ADMIN}, "CAP_NET_ADMIN", "to attach programs to ports and to set the ECMP hash"},
-	{[]int{unix.CAP_BPF, unix.CAP_SYS_ADMIN}, "CAP_BPF (or CAP_SYS_ADMIN)", "to load programs into the kernel"},
-	{[]int{unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}, "CAP_PERFMON (or CAP_SYS_ADMIN)", "since the kernel requires it to load programs that do pointer arithmetic"},
+	{[]int{capNetAdmin}, "CAP_NET_ADMIN", "to attach programs to ports and to set the ECMP hash"},
+	{[]int{capBPF, capSysAdmin}, "CAP_BPF (or CAP_SYS_ADMIN)", "to load programs into the kernel"},
+	{[]int{capPerfmon, capSysAdmin}, "CAP_PERFMON (or CAP_SYS_ADMIN)", "since the kernel requires it to load programs that do pointer arithmetic"},
 }
 
 // MissingRights returns the capabilities that a process lacks for the software switch,

@@ -155,3 +155,22 @@ func TestEachKindOfFabricCarriesARing(t *testing.T) {
 		}
 	}
 }
+
+// TestQuantilesAreWithinWhatWasSeen: no part of the messages takes longer than the slowest of all, and
+// no smaller part longer than a larger one.
+func TestQuantilesAreWithinWhatWasSeen(t *testing.T) {
+	all := append([]load.Spec{{Kind: "incast", Size: 8, DurationMS: 1, QueuePairs: 1}}, loads...)
+	for _, l := range all {
+		r := do(t, spec(t, l, "none", "pfc", "dcqcn"))
+		last := 0.0
+		for _, p := range r.FCT {
+			if p.Seconds < last || p.Seconds > r.SlowestS {
+				t.Errorf("%s: %.0f %% of the messages take %v s, the slowest of all %v s, a smaller part %v s", l.Kind, 100*p.Part, p.Seconds, r.SlowestS, last)
+			}
+			last = p.Seconds
+		}
+		if r.FCTP50 > r.FCTP99 || r.FCTP99 > r.SlowestS || r.FCTMean > r.SlowestS || r.SlowdownP50 > r.SlowdownP95 || r.SlowdownP95 > r.SlowdownP99 {
+			t.Errorf("%s: %+v", l.Kind, r)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -38,10 +39,13 @@ type Config struct {
 // A scenario shows one thing on a network of its own. limit ends one that hangs;
 // waits inside it have less.
 type scenario struct {
-	name  string
-	limit time.Duration
-	since machine.Kernel // first release of Linux that it runs on
-	run   func(ctx context.Context, f *fabric.Fabric, c Config, folder string, say say) (result, error)
+	name    string
+	shows   string        // in a few words, for the operator
+	picture string        // name of the file that it writes; "" for none
+	takes   time.Duration // of one run, on two processors
+	limit   time.Duration
+	since   machine.Kernel // first release of Linux that it runs on
+	run     func(ctx context.Context, f *fabric.Fabric, c Config, folder string, say say) (result, error)
 }
 
 // say prints a line of progress, with fmt's format.
@@ -57,12 +61,12 @@ type result interface {
 // scenarios are run in this order. The duration is the limit after which a scenario
 // fails: it ends one that hangs.
 var scenarios = []scenario{
-	{"spread", 55 * time.Second, machine.SoftwareSwitch, runSpread},
-	{"hold", 10 * time.Minute, machine.SoftwareSwitch, runHold},
-	{"wan", 10 * time.Minute, machine.SoftwareSwitch, runWAN},
-	{"placement", 5 * time.Minute, machine.KnownPaths, runPlacement},
-	{"stock", 6 * time.Minute, machine.KnownPaths, runStock},
-	{"wan-stock", 10 * time.Minute, machine.SoftwareSwitch, runWANStock},
+	{"spread", "labels spread queue pairs over uplinks", "balance.svg", 2 * time.Second, 55 * time.Second, machine.SoftwareSwitch, runSpread},
+	{"hold", "one flow is held, others of its priority go on", "hold.svg", 25 * time.Second, 10 * time.Minute, machine.SoftwareSwitch, runHold},
+	{"wan", "senders over a long path are advised of a rate", "wan.svg", 50 * time.Second, 10 * time.Minute, machine.SoftwareSwitch, runWAN},
+	{"placement", "labels are chosen so that uplinks fill evenly", "", 20 * time.Second, 5 * time.Minute, machine.KnownPaths, runPlacement},
+	{"stock", "rules to next hops, as on a stock ASIC", "", 20 * time.Second, 6 * time.Minute, machine.KnownPaths, runStock},
+	{"wan-stock", "senders are advised by samples, as on a stock ASIC", "", time.Minute, 10 * time.Minute, machine.SoftwareSwitch, runWANStock},
 }
 
 // Scenarios are the names of the scenarios, in the order in which they are shown.
@@ -85,12 +89,45 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil || c.CheckOnly {
 		return err
 	}
-	for _, s := range chosen {
+	for i, s := range chosen {
+		step, began := fmt.Sprintf("%d of %d", i+1, len(chosen)), time.Now()
+		fmt.Fprintf(c.Stderr, "%s: %s%s\n", step, s.shows, c.span(s))
 		if err := c.show(ctx, s); err != nil {
 			return err
 		}
+		fmt.Fprintf(c.Stderr, "%s took %.0f s\n", step, time.Since(began).Seconds())
 	}
-	return nil
+	_, err = io.WriteString(c.Stdout, closing(chosen, c.Out))
+	return err
+}
+
+// span returns how long a scenario takes, for people; with Full it is not known before.
+func (c Config) span(s scenario) string {
+	if c.Full {
+		return ""
+	}
+	return fmt.Sprintf(" (some %v)", s.takes)
+}
+
+// closing returns the last four lines of the demo: what was shown, where pictures and figures
+// are, and what to do next.
+func closing(chosen []scenario, out string) string {
+	var shown, pictures []string
+	for _, s := range chosen {
+		shown = append(shown, s.name)
+		if s.picture != "" {
+			pictures = append(pictures, filepath.Join(out, s.picture))
+		}
+	}
+	if pictures == nil {
+		pictures = []string{"none of these"}
+	}
+	return fmt.Sprintf(`
+shown     %s: each figure met its bar
+pictures  %s
+figures   %s
+next      bin/sluice doctor CAPTURE judges your fabric; make lab starts one to try (docs/lab.md)
+`, strings.Join(shown, ", "), strings.Join(pictures, " "), filepath.Join(out, "report.json"))
 }
 
 // chosen returns the scenarios of these names. The error is an unknown name, or a

@@ -166,3 +166,27 @@ func TestMissingFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestClosingLinesNameWhatThereIs(t *testing.T) {
+	some, err := chosen([]string{"spread", "placement", "hold"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `
+shown     spread, placement, hold: each figure met its bar
+pictures  out/balance.svg out/hold.svg
+figures   out/report.json
+next      bin/sluice doctor CAPTURE judges your fabric; make lab starts one to try (docs/lab.md)
+`
+	if got := closing(some, "out"); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := closing(some[1:2], "out"); !strings.Contains(got, "\npictures  none of these\n") {
+		t.Error(got)
+	}
+	for _, s := range scenarios {
+		if s.shows == "" || len(s.shows) > 60 {
+			t.Errorf("%s shows %q", s.name, s.shows)
+		}
+	}
+}
