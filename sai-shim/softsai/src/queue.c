@@ -26,8 +26,8 @@ struct queues {
 	uint32_t ifindex;
 	struct qdisc_port port;
 	struct qdisc_port applied; /* as the kernel took it from this process */
-	bool changed; /* a scheduler, since the last commit */
-	bool left;    /* it is no port any more: its number stays, by which others know it */
+	bool changed;		   /* a scheduler, since the last commit */
+	bool left;		   /* it is no port any more: its number stays, by which others know it */
 };
 
 static struct queues *ports; /* with room for SOFTSAI_LINES more than there are at first */
