@@ -43,6 +43,10 @@ type Counters struct {
 	Stalls       uint64
 	Stalled      int64 // ns of them in all
 	LongestStall int64 // ns
+
+	// Timeouts: how often the sender went back after a pause longer than Config.Patience that no
+	// NAK asked for, where both directions pass
+	Timeouts uint64
 }
 
 // Lost returns how many PSNs are missing, as far as this point sees them. It decreases
@@ -107,6 +111,9 @@ type Direction struct {
 	orphan  message
 	mtu     uint32 // octets; 0: unknown
 	reading bool   // the end of the responses of rest.read is unknown
+	// paused: the last packet came after a pause longer than Config.Patience; refused: a NAK came
+	// since it last went back; back: it is sending again
+	paused, refused, back bool
 
 	// the fifth line, and on
 	Counters
@@ -115,7 +122,7 @@ type Direction struct {
 	pending [maxPending]uint32
 	sent    [maxPending]int64 // when they were sent
 
-	_ [40]byte // up to a whole line
+	_ [32]byte // up to a whole line
 }
 
 // rest has the fields that packets of a healthy connection rarely need.
@@ -250,16 +257,30 @@ func (d *Direction) End() int64 {
 }
 
 // stall counts a pause before a packet that was to be expected sooner.
-func (d *Direction) stall(now, limit int64) {
+func (d *Direction) stall(now, limit, patience int64) {
+	d.paused = false
 	if now == flow.NoTime || d.Last == flow.NoTime {
 		return
 	}
 	pause := now - d.Last
+	d.paused = pause > patience
 	if pause > limit && d.Packets > 0 && (d.sending || d.answering || d.waiting != 0 && d.Peer() != nil) {
 		d.Stalls++
 		d.Stalled += pause
 		d.LongestStall = max(d.LongestStall, pause)
 	}
+}
+
+// timeout counts a sender that goes back on its own, by the meaning of its request's PSN.
+func (d *Direction) timeout(e Event) {
+	if !e.Retransmitted() {
+		d.back = false
+		return
+	}
+	if !d.back && d.paused && !d.refused && d.Peer() != nil {
+		d.Timeouts++
+	}
+	d.back, d.refused = true, false
 }
 
 // judge counts the event that a PSN means.

@@ -31,6 +31,7 @@ func (d *Direction) request(p *roce.Packet, now int64, c *Config) (e Event, miss
 	}
 	e, missing = d.requests.see(psn, span, now, c.Patience)
 	d.judge(psn, e, missing, octets, now)
+	d.timeout(e)
 	if e == Restart {
 		d.forget()
 	}

@@ -29,8 +29,10 @@ func (d *Direction) response(p *roce.Packet, now int64, c *Config) (e Event, mis
 		case roce.NAKSequence:
 			peer.requests.ask(psn)
 			peer.unwait(psn)
+			peer.refused = true
 		default:
 			peer.unwait(psn)
+			peer.refused = true
 		}
 	}
 	if op == roce.RCAck || op == roce.RCAtomicAck {

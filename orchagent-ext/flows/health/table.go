@@ -155,7 +155,7 @@ func (t *Table) observe(p *roce.Packet, k *Key, s *Seen) (e Event, missing uint3
 	}
 	connected := service == roce.ServiceRC || service == roce.ServiceUC || service == roce.ServiceXRC
 	if connected && op.Known() && !part && !t.config.Untimed {
-		d.stall(s.Time, t.config.Stall)
+		d.stall(s.Time, t.config.Stall, t.config.Patience)
 	}
 	d.count(p, s.Time)
 	if d.parted && !part {
