@@ -28,7 +28,7 @@ type placing struct {
 	packets     int // since the last look
 }
 
-// unit is what gets one label: a flow as entries on the switch match it.
+// unit gets one label: a flow as entries on the switch match it.
 type unit struct {
 	key           placement.Flow
 	sent, pending uint64 // pending: not in the loads of paths yet
@@ -97,7 +97,7 @@ func (p *placing) path(key *placement.Flow, label uint32, n int) int32 {
 	return int32(p.cfg.Hash.Path(f.tuple(label), true, n))
 }
 
-// flush brings what was sent to the loads of the paths and to the tables.
+// flush brings the octets that were sent to the loads of the paths and to the tables.
 func (p *placing) flush() {
 	for _, i := range p.dirty {
 		u := &p.units[i]

@@ -56,8 +56,8 @@ type Result struct {
 	// Paths is that number.
 	Paths int
 	// FiveTuple has no label in the hash; Packet that of the packets; Literal and CRC32 that of
-	// Sluice, by both algorithms.
-	FiveTuple, Packet, Literal, CRC32 evenness.Spread
+	// Sluice, by both algorithms; ZeroOnly that of the packets, and Literal where they have none.
+	FiveTuple, Packet, Literal, CRC32, ZeroOnly evenness.Spread
 	// Placed has labels that are chosen, with so many Moves. No placement is below PlacedFloor,
 	// max ÷ mean; 0: no packet can have a label.
 	Placed      evenness.Spread
@@ -88,13 +88,13 @@ type Table struct {
 }
 
 // loads are those of each path.
-type loads struct{ fiveTuple, packet, literal, crc32, placed []uint64 }
+type loads struct{ fiveTuple, packet, literal, crc32, zeroOnly, placed []uint64 }
 
 // New returns an empty table. An error is a number of paths that the model of the hash refuses.
 func New(c Config) (*Table, error) {
 	t := &Table{cfg: c, tuples: map[ecmp.Tuple]uint64{}}
 	for _, n := range c.Paths {
-		t.loads = append(t.loads, loads{make([]uint64, n), make([]uint64, n), make([]uint64, n), make([]uint64, n), make([]uint64, n)})
+		t.loads = append(t.loads, loads{make([]uint64, n), make([]uint64, n), make([]uint64, n), make([]uint64, n), make([]uint64, n), make([]uint64, n)})
 	}
 	if !c.Placed {
 		return t, nil
@@ -169,6 +169,10 @@ func (t *Table) end(e *entry) {
 			l.placed[own] += e.Load
 		}
 		l.literal[literal] += e.Load
+		if e.Label != 0 {
+			literal = own
+		}
+		l.zeroOnly[literal] += e.Load
 		l.crc32[crc] += e.Load
 	}
 	if t.cfg.Redirected {
@@ -188,7 +192,7 @@ func (t *Table) Results() []Result {
 	for i := range t.loads {
 		l := &t.loads[i]
 		r := Result{
-			Paths: t.cfg.Paths[i], FiveTuple: evenness.Of(l.fiveTuple), Packet: evenness.Of(l.packet), Literal: evenness.Of(l.literal), CRC32: evenness.Of(l.crc32),
+			Paths: t.cfg.Paths[i], FiveTuple: evenness.Of(l.fiveTuple), Packet: evenness.Of(l.packet), Literal: evenness.Of(l.literal), CRC32: evenness.Of(l.crc32), ZeroOnly: evenness.Of(l.zeroOnly),
 		}
 		if t.placing != nil {
 			t.placing.flush()

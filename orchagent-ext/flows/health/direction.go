@@ -94,7 +94,6 @@ type Direction struct {
 	// sending and answering: the message that is being sent, the response, goes on
 	sending, answering bool
 	late               bool // rest.lateRun goes on
-	untimed            bool
 	parted             bool // only a part of the packets came last
 
 	// the third line
@@ -111,9 +110,6 @@ type Direction struct {
 	orphan  message
 	mtu     uint32 // octets; 0: unknown
 	reading bool   // the end of the responses of rest.read is unknown
-	// paused: the last packet came after a pause longer than Config.Patience; refused: a NAK came
-	// since it last went back; back: it is sending again
-	paused, refused, back bool
 
 	// the fifth line, and on
 	Counters
@@ -132,6 +128,15 @@ type rest struct {
 	lateRun lateRun
 	holes   [2][maxHoles]hole // of the sequences
 	latest  int64             // time of a packet after which the clock went back, ns; 0: it did not
+	refused bool              // a NAK came since the sender last went back
+}
+
+// wentBack reports whether a sender that sends again does so on its own: after a pause, in ns, and
+// without a NAK.
+func (r *rest) wentBack(pause, patience int64) bool {
+	alone := pause > patience && !r.refused
+	r.refused = false
+	return alone
 }
 
 const (
@@ -257,30 +262,16 @@ func (d *Direction) End() int64 {
 }
 
 // stall counts a pause before a packet that was to be expected sooner.
-func (d *Direction) stall(now, limit, patience int64) {
-	d.paused = false
+func (d *Direction) stall(now, limit int64) {
 	if now == flow.NoTime || d.Last == flow.NoTime {
 		return
 	}
 	pause := now - d.Last
-	d.paused = pause > patience
 	if pause > limit && d.Packets > 0 && (d.sending || d.answering || d.waiting != 0 && d.Peer() != nil) {
 		d.Stalls++
 		d.Stalled += pause
 		d.LongestStall = max(d.LongestStall, pause)
 	}
-}
-
-// timeout counts a sender that goes back on its own, by the meaning of its request's PSN.
-func (d *Direction) timeout(e Event) {
-	if !e.Retransmitted() {
-		d.back = false
-		return
-	}
-	if !d.back && d.paused && !d.refused && d.Peer() != nil {
-		d.Timeouts++
-	}
-	d.back, d.refused = true, false
 }
 
 // judge counts the event that a PSN means.
