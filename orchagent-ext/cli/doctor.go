@@ -101,7 +101,8 @@ The exit status is 0 for each of them; with --fail-on act it is 4 where a verdic
 			return err
 		}
 		if len(args) == 0 {
-			f.Machine = factsOfMachine(cmd.Context(), dbs, "/")
+			// Ctrl-C ended the watching alone.
+			f.Machine = factsOfMachine(context.WithoutCancel(cmd.Context()), dbs, "/")
 		}
 		all := doctor.Judge(f)
 		if err := printVerdicts(cmd, all, *format); err != nil {
