@@ -17,7 +17,7 @@ import (
 	"sluice/orchagent-ext/cli/evenness"
 	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/output"
-	"sluice/orchagent-ext/flows/flow"
+	"sluice/orchagent-ext/cli/ways"
 	"sluice/orchagent-ext/spread/ecmp"
 	"sluice/orchagent-ext/wire/roce"
 )
@@ -46,6 +46,16 @@ type balance struct {
 	// Spreads has the load of paths for each way to choose them.
 	Spreads []*load `json:"spreads"`
 	Placed  *placed `json:"placed,omitempty"` // with --placed
+	// Redirect is what rules to next hops make of the hash of the 5-tuple.
+	Redirect redirected `json:"redirect"`
+}
+
+// redirected is the result of rules to next hops, one for each 5-tuple that leaves its path.
+type redirected struct {
+	WorstToMean float64 `json:"worst_over_mean"` // of paths
+	Rules       int     `json:"rules"`
+	// Floor: no rules are below it, since queue pairs of one 5-tuple stay together
+	Floor float64 `json:"floor"`
 }
 
 // placed is the result of choosing labels.
@@ -59,9 +69,6 @@ type placed struct {
 type load struct {
 	By string `json:"by"`
 	evenness.Spread
-	// label: weight 0: the packet does not count
-	label        func(p *roce.Packet, now int64, weight uint64) uint32
-	ignoresLabel bool
 }
 
 // newBalanceCommand makes `sluice balance`.
@@ -152,22 +159,11 @@ func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (sca
 		return scan{}, err
 	}
 	defer r.Close()
-	b.Spreads = []*load{
-		{By: "5-tuple", ignoresLabel: true},
-		{By: "5-tuple + label in the packet"},
-		{By: "5-tuple + draft-literal label", label: newLabels(r, flow.DraftLiteral)},
-		{By: "5-tuple + crc32 label", label: newLabels(r, flow.CRC32)},
+	table, err := ways.New(ways.Config{Hash: hash, Paths: []int{b.Paths}, Placed: place, Redirected: true, Capacity: capacityFor(r)})
+	if err != nil {
+		return scan{}, err
 	}
-	var chosen *placedPaths
-	if place {
-		if chosen, err = newPlacement(r, hash, b.Paths); err != nil {
-			return scan{}, err
-		}
-		b.Spreads = append(b.Spreads, &load{By: "5-tuple + placed label", label: chosen.label})
-	}
-	for _, s := range b.Spreads {
-		s.PerPath = make([]uint64, b.Paths)
-	}
+	flows := newFlowTable(r, table.Removed)
 	s, err := scan{look: roce.LookCopies, samples: true}.read(cmd, r, samePacket(), func(f *capture.Frame, p *roce.Packet, err error) error {
 		if err != nil {
 			return nil
@@ -179,47 +175,29 @@ func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (sca
 		if counts && p.Is4() {
 			b.IPv4Packets++
 		}
-		weight := uint64(0)
-		switch {
-		case !counts:
-		case b.Weights == "bytes":
+		weight := uint64(1)
+		if b.Weights == "bytes" {
 			weight = uint64(p.Len())
-		default:
-			weight = 1
 		}
 		weight *= uint64(max(f.Sample.Rate, 1)) // one of so many was sampled
-		tuple := ecmp.Tuple{Src: p.Src(), Dst: p.Dst(), Proto: 17, SrcPort: p.SrcPort(), DstPort: roce.UDPPort}
-		for _, s := range b.Spreads {
-			tuple.FlowLabel = p.FlowLabel()
-			if s.label != nil { // labels are learned from every packet
-				tuple.FlowLabel = s.label(p, f.Nanos(), weight)
-			}
-			if counts {
-				s.PerPath[hash.Path(tuple, !s.ignoresLabel, b.Paths)] += weight
-			}
-		}
+		table.Add(p, flows, flows.Observe(p, f.Nanos()), f.Nanos(), counts, weight)
 		return nil
 	})
-	for _, s := range b.Spreads {
-		s.Spread = evenness.Of(s.PerPath)
-	}
-	if chosen != nil {
-		b.Placed = &placed{chosen.table.Report().Moves, chosen.floor(b.Paths)}
-	}
+	b.take(table.Results()[0], place)
 	return s, err
 }
 
-// newLabels returns a function that gives each packet the label that a switch
-// would have written into it.
-func newLabels(r frameSource, algorithm flow.Algorithm) func(*roce.Packet, int64, uint64) uint32 {
-	table := newFlowTable(r, nil)
-	return func(p *roce.Packet, now int64, _ uint64) uint32 {
-		f := table.Observe(p, now)
-		if p.Is4() || p.Tunnelled() {
-			return p.FlowLabel()
-		}
-		return table.Label(f, algorithm)
+// take takes over the loads of the paths.
+func (b *balance) take(r ways.Result, place bool) {
+	b.Spreads = []*load{
+		{"5-tuple", r.FiveTuple}, {"5-tuple + label in the packet", r.Packet},
+		{"5-tuple + draft-literal label", r.Literal}, {"5-tuple + crc32 label", r.CRC32},
 	}
+	if place {
+		b.Spreads = append(b.Spreads, &load{"5-tuple + placed label", r.Placed})
+		b.Placed = &placed{r.Moves, r.PlacedFloor}
+	}
+	b.Redirect = redirected{r.Redirected.WorstToMean, r.Rules, r.RedirectedFloor}
 }
 
 // title returns the first line of the output: paths, hash, and the unit of the load.
@@ -244,6 +222,18 @@ func (b *balance) groups() []chart.Group {
 	}
 	return groups
 }
+
+// String returns the effect of rules, and what else to do where a 5-tuple is too large.
+func (r redirected) String() string {
+	text := fmt.Sprintf("redirect (docs/redirect.md): max ÷ mean %.2f with %s; no rules are below %.2f", r.WorstToMean, kit.Plural(r.Rules, "rule"), r.Floor)
+	if r.Floor >= uneven {
+		text += ", as a 5-tuple is one flow: where queue pairs share a UDP source port, let the adapters vary it (docs/adapters.md), or the switch hash the queue pair"
+	}
+	return text
+}
+
+// uneven is the max ÷ mean from which on paths are worth a change.
+const uneven = 1.2
 
 // unlabelled reports whether no packet has a place for a label.
 func (b *balance) unlabelled() bool { return b.IPv4Packets == b.Packets }
@@ -288,7 +278,7 @@ func (b *balance) print(w io.Writer, width int) error {
 	}
 	_, err := fmt.Fprintf(w, "\nmax ÷ mean: %s\n", strings.Join(parts, ", "))
 	if err == nil && b.IPv4Packets > 0 {
-		_, err = fmt.Fprintf(w, "no flow label in %d of %d packets: IPv4 has none. A rule to a next hop moves such a flow, or the queue pair as a field of the switch's hash\n", b.IPv4Packets, b.Packets)
+		_, err = fmt.Fprintf(w, "no flow label in %d of %d packets: IPv4 has none\n%s\n", b.IPv4Packets, b.Packets, b.Redirect)
 	}
 	switch {
 	case err != nil || b.Placed == nil || b.unlabelled():

@@ -4,15 +4,9 @@ package cli
 
 import (
 	"encoding/json"
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"sluice/orchagent-ext/cli/capture"
-	"sluice/orchagent-ext/cli/evenness"
-	"sluice/orchagent-ext/spread/ecmp"
-	"sluice/orchagent-ext/wire/roce"
 )
 
 func TestBalancePlacedIsEven(t *testing.T) {
@@ -34,63 +28,7 @@ func TestBalancePlacedIsEven(t *testing.T) {
 	if out, _ := good(t, "balance", file); strings.Contains(out, "placed") {
 		t.Errorf("placed without --placed: %s", out)
 	}
-	if out, _ := good(t, "balance", captures+"rc-send-ipv4.pcap", "--placed"); !strings.Contains(out, "no flow label") {
+	if out, _ := good(t, "balance", captures+"rc-send-ipv4.pcap", "--placed"); !strings.Contains(out, "no flow label in 68 of 68 packets: IPv4 has none\nredirect (docs/redirect.md): max ÷ mean 7.98 with 1 rule; no rules are below 7.98, as a 5-tuple is one flow") {
 		t.Errorf("of IPv4: %s", out)
-	}
-}
-
-// Sizes by Zipf's law, in bursts with pauses: flows move in the pauses, and only then.
-func TestBalancePlacedMovesIdleFlows(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "sessions.pcap")
-	good(t, "gen", file, "--qps", "64", "--packets", "1280", "--payload", "4")
-	rank := map[uint32]uint64{} // of queue pairs
-	for pause, want := range map[int64]bool{100e6: true, 20e6: false} {
-		p, err := newPlacement(nil, ecmp.CRC32{}, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
-		last := make([]uint64, 4)
-		now := int64(1)
-		for range 30 {
-			clear(last)
-			for range 3 { // a burst: every flow, each 1 ms
-				now += 1e6
-				r, err := capture.Open(t.Context(), file, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var packet roce.Packet
-				seen := map[uint32]bool{}
-				for {
-					f, err := r.Next()
-					if err == io.EOF {
-						break
-					}
-					if err := f.Parse(&packet, roce.LookLink); err != nil {
-						t.Fatal(err)
-					}
-					weight := uint64(0)
-					if qp := packet.DestQP(); packet.Opcode().CarriesData() && !seen[qp] {
-						seen[qp] = true
-						if rank[qp] == 0 {
-							rank[qp] = uint64(len(rank) + 1)
-						}
-						weight = 100000 / rank[qp]
-					}
-					label := p.label(&packet, now, weight)
-					tuple := ecmp.Tuple{Src: packet.Src(), Dst: packet.Dst(), Proto: 17, SrcPort: packet.SrcPort(), DstPort: roce.UDPPort, FlowLabel: label}
-					if weight > 0 {
-						last[ecmp.CRC32{}.Path(tuple, true, 4)] += weight
-					}
-				}
-				_ = r.Close()
-			}
-			now += pause
-		}
-		got, floor := evenness.Of(last).WorstToMean, p.floor(4)
-		moves := p.table.Report().Moves
-		if (moves > 0) != want || want && got > 1.05 || floor != 1 {
-			t.Errorf("pauses of %d ms: max ÷ mean %.3f after %d moves, floor %.3f", pause/1e6, got, moves, floor)
-		}
 	}
 }

@@ -122,10 +122,10 @@ func TestFirstHourDoctorJudgesACaptureAndAMachine(t *testing.T) {
 		}
 		return levels
 	}
-	if got := checks(sessions); len(got) != 3 || got["ports"] != doctor.Act || got["traffic"] != doctor.OK {
+	if got := checks(sessions); len(got) != 10 || got["ports"] != doctor.Act || got["traffic"] != doctor.OK || got["answer"] != doctor.Act {
 		t.Errorf("one source port of 64 queue pairs: %v", got)
 	}
-	if got := checks(captures + "rc-send-ipv4.pcap"); len(got) != 2 || got["ports"] != doctor.OK {
+	if got := checks(captures + "rc-send-ipv4.pcap"); len(got) != 9 || got["ports"] != doctor.OK {
 		t.Errorf("one queue pair over IPv4: %v", got)
 	}
 	got := checks("--db-config", filepath.Join(t.TempDir(), "none.json"))

@@ -30,6 +30,8 @@ type healthTable struct {
 	gone  []healthRecord // of connections that left the table
 	more  uint64         // that lacked room there
 	seen  [flow.MaxBurst]health.Seen
+	// flow is called with each packet and its flow, before its PSN is judged; nil: it is not
+	flow func(b *burst, i int, of *flow.Flow)
 }
 
 // newHealth returns the table of the health of the connections in r. Directions that leave a full
@@ -52,6 +54,9 @@ func (h *healthTable) observeBurst(b *burst, each func(i int, e health.Event, mi
 	h.flows.ObserveBurstAt(b.packets[:b.n], b.times[:b.n], func(i int, of *flow.Flow) {
 		qp, from := h.flows.SrcQP(of)
 		h.seen[i] = health.Seen{Time: b.times[i], Point: b.points[i], SrcQP: qp, From: from, Slot: of.Slot(), Part: b.parts[i]}
+		if h.flow != nil {
+			h.flow(b, i, of)
+		}
 	})
 	h.table.ObserveBurst(b.packets[:b.n], h.seen[:b.n], each)
 }

@@ -26,8 +26,9 @@ type scan struct {
 	ICRC *icrcs // of RoCE; nil: not asked for
 
 	look    roce.Look
-	samples bool   // those of sFlow are read
-	dropped uint64 // packets that the capturing machine lost, by the file
+	samples bool                                   // those of sFlow are read
+	other   func(f *capture.Frame, p *roce.Packet) // called for frames of MAC control; may be nil
+	dropped uint64                                 // packets that the capturing machine lost, by the file
 }
 
 // icrcs counts packets by their ICRC.
@@ -79,11 +80,6 @@ type frameSource interface {
 // count as other than RoCEv2.
 func scanFrames(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
 	return scan{look: roce.LookLink}.read(cmd, r, samePacket(), each)
-}
-
-// scanThrough is scanFrames that looks into copies, samples and tunnels.
-func scanThrough(cmd *cobra.Command, r frameSource, each func(f *capture.Frame, p *roce.Packet, err error) error) (scan, error) {
-	return scan{look: roce.LookThrough, samples: true}.read(cmd, r, samePacket(), each)
 }
 
 // samePacket returns a place of a scan that parses each frame into the same packet.
@@ -168,11 +164,12 @@ type burst struct {
 	times   [flow.MaxBurst]int64  // ns, or flow.NoTime
 	points  [flow.MaxBurst]uint32 // where they passed
 	parts   [flow.MaxBurst]bool   // others passed with them
+	rates   [flow.MaxBurst]uint32 // one of so many was sampled; 0: each is there
 }
 
 // put adds the packet in the next place, which came in f.
 func (b *burst) put(f *capture.Frame) {
-	b.times[b.n], b.points[b.n], b.parts[b.n] = f.Nanos(), f.Point(), f.Part()
+	b.times[b.n], b.points[b.n], b.parts[b.n], b.rates[b.n] = f.Nanos(), f.Point(), f.Part(), f.Sample.Rate
 	b.n++
 }
 
@@ -181,11 +178,16 @@ func (b *burst) put(f *capture.Frame) {
 // With icrc it checks the ICRC of those.
 func scanBursts(cmd *cobra.Command, r frameSource, icrc bool, keep func(p *roce.Packet) bool, each func(b *burst)) (scan, error) {
 	s := scan{look: roce.LookThrough, samples: true}
-	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
-	defer progress.end()
 	if icrc {
 		s.ICRC = &icrcs{}
 	}
+	return s.bursts(cmd, r, keep, each)
+}
+
+// bursts is scanBursts with the settings of s.
+func (s scan) bursts(cmd *cobra.Command, r frameSource, keep func(p *roce.Packet) bool, each func(b *burst)) (scan, error) {
+	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
+	defer progress.end()
 	b := new(burst)
 	for {
 		if b.n == len(b.packets) || b.n > 0 && !r.Stays() {
@@ -224,7 +226,13 @@ func scanBursts(cmd *cobra.Command, r frameSource, icrc bool, keep func(p *roce.
 // add adds the packet that was parsed into the next place of a burst, if it is wanted.
 func (s *scan) add(b *burst, f *capture.Frame, err error, keep func(p *roce.Packet) bool) {
 	p := &b.packets[b.n]
-	if err != nil || keep != nil && !keep(p) {
+	if err != nil {
+		if s.other != nil && p.Other() == macControl && errors.Is(err, roce.ErrNotRoCE) {
+			s.other(f, p)
+		}
+		return
+	}
+	if keep != nil && !keep(p) {
 		return
 	}
 	if s.ICRC != nil {
@@ -232,6 +240,9 @@ func (s *scan) add(b *burst, f *capture.Frame, err error, keep func(p *roce.Pack
 	}
 	b.put(f)
 }
+
+// macControl is the kind of the frames of PFC.
+var macControl = roce.Other{Kind: roce.OtherEtherType, Value: 0x8808}
 
 // String returns the summary for the operator, which counts every frame of the
 // file.

@@ -165,18 +165,26 @@ func (c *Census) Advice() string {
 	case cut > 0:
 		return fmt.Sprintf("the capture cut the headers: capture %d octets of each packet (tcpdump -s %d), and let a mirror truncate no shorter", whole, whole)
 	}
+	if step := c.hidden(); step != "" {
+		return step
+	}
+	return "capture where both directions pass, while the fabric is busy: UDP port 4791 of a leaf's edge port"
+}
+
+// hidden returns the next step for the packets that hide RoCEv2, or stand for it, by most of them.
+func (c *Census) hidden() string {
 	steps := map[string]int{}
 	for o, n := range c.Other {
 		if step := advice(o); step != "" && n > 0 {
 			steps[step] += n
 		}
 	}
-	if len(steps) > 0 {
-		return slices.MinFunc(slices.Collect(maps.Keys(steps)), func(a, b string) int {
-			return cmp.Or(cmp.Compare(steps[b], steps[a]), cmp.Compare(a, b))
-		})
+	if len(steps) == 0 {
+		return ""
 	}
-	return "capture where both directions pass, while the fabric is busy: UDP port 4791 of a leaf's edge port"
+	return slices.MinFunc(slices.Collect(maps.Keys(steps)), func(a, b string) int {
+		return cmp.Or(cmp.Compare(steps[b], steps[a]), cmp.Compare(a, b))
+	})
 }
 
 // advice returns the next step for packets that hide RoCEv2, or stand for it; "" for traffic

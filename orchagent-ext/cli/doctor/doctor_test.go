@@ -8,10 +8,8 @@ import (
 	"net/netip"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
+	"sluice/orchagent-ext/cli/ways"
 	"sluice/orchagent-ext/spread/ecmp"
-	"sluice/orchagent-ext/wire/roce"
 )
 
 // ready is a machine with nothing to do: all rights, a kernel and hash for placement.
@@ -91,16 +89,14 @@ func TestJudgeFindsOneFault(t *testing.T) {
 }
 
 // pass adds packets of queue pairs, each with the port that port returns for it.
-func pass(t *testing.T, to *Traffic, v4 bool, queuePairs, packets int, port func(qp int) uint16) {
-	t.Helper()
+func pass(to *Traffic, v4 bool, queuePairs, packets int, port func(qp int) uint16) {
 	src, dst := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
 	if v4 {
 		src, dst = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	}
-	for i := range packets {
-		qp := i % queuePairs
-		h := roce.BTH{Opcode: roce.RCWriteOnly, PKey: 0xffff, DestQP: uint32(qp + 1), PSN: uint32(i)}
-		to.Add(packetOf(t, src, dst, port(qp), h))
+	for qp := range queuePairs {
+		n := uint64(packets / queuePairs)
+		to.AddFlow(&ways.Flow{Src: src, Dst: dst, SrcPort: port(qp), DestQP: uint32(qp + 1), IPv4: v4, Packets: n, Counted: n, Load: n})
 	}
 }
 
@@ -122,9 +118,9 @@ func TestTrafficDecidesWhetherLabelsHelp(t *testing.T) {
 		"one queue pair of IPv4": {true, false, 1, one, OK},
 	} {
 		var traffic Traffic
-		pass(t, &traffic, tt.v4, tt.queuePairs, 640, tt.port)
+		pass(&traffic, tt.v4, tt.queuePairs, 640, tt.port)
 		if tt.mixed {
-			pass(t, &traffic, false, tt.queuePairs, 640, tt.port)
+			pass(&traffic, false, tt.queuePairs, 640, tt.port)
 		}
 		all := Judge(Facts{Traffic: &traffic})
 		if got := level(all, "ports"); got != tt.want {
@@ -141,9 +137,9 @@ func TestTrafficDecidesWhetherLabelsHelp(t *testing.T) {
 
 func TestEntropyIsThatOfShannon(t *testing.T) {
 	var traffic Traffic
-	pass(t, &traffic, false, 8, 800, func(qp int) uint16 { return uint16(qp % 2) })
+	pass(&traffic, false, 8, 800, func(qp int) uint16 { return uint16(qp % 2) })
 	e := traffic.Entropy()
-	if e.HostPairs != 1 || e.Ports != 2 || e.QueuePairs != 8 || math.Abs(e.PortBits-1) > 1e-9 || math.Abs(e.QueuePairBits-3) > 1e-9 {
+	if e.HostPairs != 1 || e.MostPorts != 2 || e.LeastPorts != 2 || e.QueuePairs != 8 || math.Abs(e.PortBits-1) > 1e-9 || math.Abs(e.QueuePairBits-3) > 1e-9 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -151,30 +147,8 @@ func TestEntropyIsThatOfShannon(t *testing.T) {
 // TestTrafficIsBounded: ports beyond the bound are counted as left out.
 func TestTrafficIsBounded(t *testing.T) {
 	var traffic Traffic
-	pass(t, &traffic, false, maxEach+10, maxEach+10, func(qp int) uint16 { return uint16(qp) })
+	pass(&traffic, false, maxEach+10, maxEach+10, func(qp int) uint16 { return uint16(qp) })
 	if traffic.Packets != maxEach+10 || traffic.Uncounted != 10 || level(Judge(Facts{Traffic: &traffic}), "traffic") != Note {
 		t.Errorf("%d packets, %d uncounted", traffic.Packets, traffic.Uncounted)
 	}
-}
-
-// packetOf returns a RoCEv2 packet without payload.
-func packetOf(t *testing.T, src, dst netip.Addr, port uint16, h roce.BTH) *roce.Packet {
-	t.Helper()
-	b := roce.Ethernet{EtherType: 0x86dd}.Append(nil)
-	if src.Is4() {
-		b = roce.Ethernet{EtherType: 0x0800}.Append(nil)
-	}
-	begin := len(b)
-	if src.Is4() {
-		b = roce.IPv4Header{TTL: 64, Protocol: unix.IPPROTO_UDP, Src: src.As4(), Dst: dst.As4()}.Append(b)
-	} else {
-		b = roce.IPv6Header{HopLimit: 64, NextHeader: unix.IPPROTO_UDP, Src: src.As16(), Dst: dst.As16()}.Append(b)
-	}
-	b = roce.UDPHeader{SrcPort: port, DstPort: roce.UDPPort}.Append(b)
-	b, err := roce.Finish(roce.RETH{}.Append(h.Append(b)), begin)
-	var p roce.Packet
-	if err = errors.Join(err, p.Parse(b, len(b))); err != nil {
-		t.Fatal(err)
-	}
-	return &p
 }

@@ -14,7 +14,7 @@ import (
 // kernel judges the release of Linux, which only the software switch depends on.
 func kernel(m *Machine) Verdict {
 	k := machine.ParseKernel(m.Release)
-	v := Verdict{"kernel", OK, "Linux " + m.Release, ""}
+	v := say("kernel", OK, "Linux "+m.Release, "")
 	switch {
 	case k == machine.Kernel{}:
 		v.Level, v.Found = Unknown, "the release of the kernel is unknown"
@@ -28,7 +28,7 @@ func kernel(m *Machine) Verdict {
 
 // hash judges the kernel's choice of path, which the software switch uses.
 func hash(m *Machine) Verdict {
-	v := Verdict{"hash", OK, fmt.Sprintf("IPv6 policy %d, fields %#x, seed %d", m.Hash.Policy, m.Hash.Fields, m.Hash.Seed), ""}
+	v := say("hash", OK, fmt.Sprintf("IPv6 policy %d, fields %#x, seed %d", m.Hash.Policy, m.Hash.Fields, m.Hash.Seed), "")
 	const let = "SLUICE_FLOW_LABEL|global manage_switch_hash=true lets sluiced set it"
 	switch {
 	case m.HashError != nil:
@@ -44,19 +44,19 @@ func hash(m *Machine) Verdict {
 // rights judges the capabilities of who runs the command.
 func rights(m *Machine) Verdict {
 	if m.ProcessStatus == "" {
-		return Verdict{"rights", Unknown, "/proc/self/status cannot be read", ""}
+		return say("rights", Unknown, "/proc/self/status cannot be read", "")
 	}
 	missing := machine.MissingRights(m.ProcessStatus)
 	raw := machine.Effective(m.ProcessStatus)>>machine.CapNetRaw&1 != 0
 	switch {
 	case !raw && missing != "":
-		return Verdict{"rights", Note, "as this user: captures alone", "observe, send and listen need CAP_NET_RAW; sluiced needs " + missing + ": run it as root, or as its unit does"}
+		return say("rights", Note, "as this user: captures alone", "observe, send and listen need CAP_NET_RAW; sluiced needs "+missing+": run it as root, or as its unit does")
 	case missing != "":
-		return Verdict{"rights", Note, "as this user: captures, observe, send and listen", "sluiced needs " + missing}
+		return say("rights", Note, "as this user: captures, observe, send and listen", "sluiced needs "+missing)
 	case !raw:
-		return Verdict{"rights", Note, "as this user: captures and sluiced", "observe, send and listen need CAP_NET_RAW"}
+		return say("rights", Note, "as this user: captures and sluiced", "observe, send and listen need CAP_NET_RAW")
 	}
-	return Verdict{"rights", OK, "as this user: all commands, and sluiced", ""}
+	return say("rights", OK, "as this user: all commands, and sluiced", "")
 }
 
 // farOff is a clock error that mixes up the order of events on two switches, in µs.
@@ -67,34 +67,34 @@ const farOff = 100_000
 func clock(m *Machine) Verdict {
 	switch {
 	case m.ClockError < 0:
-		return Verdict{"clock", Act, "the clock is not synchronized", "run chrony, systemd-timesyncd or ptp4l: IPFIX and logs of several switches are compared by time, and certificates end by it"}
+		return say("clock", Act, "the clock is not synchronized", "run chrony, systemd-timesyncd or ptp4l: IPFIX and logs of several switches are compared by time, and certificates end by it")
 	case m.ClockError > farOff:
-		return Verdict{"clock", Note, fmt.Sprintf("the clock may be off by %d ms", m.ClockError/1000), "compare events of several switches with care"}
+		return say("clock", Note, fmt.Sprintf("the clock may be off by %d ms", m.ClockError/1000), "compare events of several switches with care")
 	}
-	return Verdict{"clock", OK, fmt.Sprintf("synchronized, off by at most %d us", m.ClockError), ""}
+	return say("clock", OK, fmt.Sprintf("synchronized, off by at most %d us", m.ClockError), "")
 }
 
 // asic judges the forwarding plane, and which driver fits it.
 func asic(m *Machine) Verdict {
 	switch {
 	case m.ASIC == "":
-		return Verdict{"asic", OK, "no SONiC: the kernel is the switch", "libsoftsai.so (docs/linux.md)"}
+		return say("asic", OK, "no SONiC: the kernel is the switch", "libsoftsai.so (docs/linux.md)")
 	case m.ASIC == machine.VirtualASIC:
-		return Verdict{"asic", OK, "SONiC's virtual switch", "libsoftsai.so where the ports belong to the kernel (docs/sonic.md)"}
+		return say("asic", OK, "SONiC's virtual switch", "libsoftsai.so where the ports belong to the kernel (docs/sonic.md)")
 	case m.Driver == "orchagent":
-		return Verdict{"asic", OK, "ASIC " + m.ASIC + ", by SONiC's orchagent", ""}
+		return say("asic", OK, "ASIC "+m.ASIC+", by SONiC's orchagent", "")
 	case m.Syncd:
-		return Verdict{"asic", Act, "ASIC " + m.ASIC + ", which syncd owns", "set SLUICE|global driver=orchagent (docs/orchagent-driver.md); libsoftsai.so would see none of its packets"}
+		return say("asic", Act, "ASIC "+m.ASIC+", which syncd owns", "set SLUICE|global driver=orchagent (docs/orchagent-driver.md); libsoftsai.so would see none of its packets")
 	}
-	return Verdict{"asic", Note, "ASIC " + m.ASIC + ", no syncd", "load the vendor's SAI library; `sluice sai-check LIBRARY` finds out first what it can do (docs/vendors.md)"}
+	return say("asic", Note, "ASIC "+m.ASIC+", no syncd", "load the vendor's SAI library; `sluice sai-check LIBRARY` finds out first what it can do (docs/vendors.md)")
 }
 
 // databases judges the access to SONiC's databases.
 func databases(m *Machine) Verdict {
 	if m.DatabaseError != nil {
-		return Verdict{"databases", Act, m.DatabaseError.Error(), "captures need none; for sluiced start Redis with SONiC's databases, and name its file by --db-config (docs/linux.md)"}
+		return say("databases", Act, m.DatabaseError.Error(), "captures need none; for sluiced start Redis with SONiC's databases, and name its file by --db-config (docs/linux.md)")
 	}
-	return Verdict{"databases", OK, "SONiC's databases answer", ""}
+	return say("databases", OK, "SONiC's databases answer", "")
 }
 
 // sluiced judges the daemon.
@@ -102,15 +102,15 @@ func sluiced(m *Machine) Verdict {
 	state := m.State["state"]
 	switch {
 	case len(m.State) == 0:
-		return Verdict{"sluiced", Note, "sluiced is not running", "docs/linux.md or docs/sonic.md start it; captures need none"}
+		return say("sluiced", Note, "sluiced is not running", "docs/linux.md or docs/sonic.md start it; captures need none")
 	case m.Stale != nil:
-		return Verdict{"sluiced", Act, m.Stale.Error(), "start it again; its log has the reason"}
+		return say("sluiced", Act, m.Stale.Error(), "start it again; its log has the reason")
 	case state != "running":
-		return Verdict{"sluiced", Act, "sluiced is " + state, "sluice show status has the reason"}
+		return say("sluiced", Act, "sluiced is "+state, "sluice show status has the reason")
 	case m.State["warnings"] != "":
-		return Verdict{"sluiced", Note, "sluiced runs, with warnings", "sluice show status has them"}
+		return say("sluiced", Note, "sluiced runs, with warnings", "sluice show status has them")
 	}
-	return Verdict{"sluiced", OK, "sluiced runs", ""}
+	return say("sluiced", OK, "sluiced runs", "")
 }
 
 // capability lists the method of each need, and the reasons of those without one.
@@ -121,7 +121,7 @@ func capability(m *Machine) []Verdict {
 		if !is {
 			continue
 		}
-		v := Verdict{"capability", OK, strings.ReplaceAll(need, "_", " ") + " by " + m.Capability[field], ""}
+		v := say("capability", OK, strings.ReplaceAll(need, "_", " ")+" by "+m.Capability[field], "")
 		if state := m.Capability[need+"_state"]; state == "none" || m.Capability[field] == "none" {
 			v.Level, v.Found, v.Do = Note, strings.ReplaceAll(need, "_", " ")+" has no method here", m.Capability[need+"_reason"]
 		}

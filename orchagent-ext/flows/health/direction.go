@@ -43,6 +43,10 @@ type Counters struct {
 	Stalls       uint64
 	Stalled      int64 // ns of them in all
 	LongestStall int64 // ns
+
+	// Timeouts: how often the sender went back after a pause longer than Config.Patience that no
+	// NAK asked for, where both directions pass
+	Timeouts uint64
 }
 
 // Lost returns how many PSNs are missing, as far as this point sees them. It decreases
@@ -90,7 +94,6 @@ type Direction struct {
 	// sending and answering: the message that is being sent, the response, goes on
 	sending, answering bool
 	late               bool // rest.lateRun goes on
-	untimed            bool
 	parted             bool // only a part of the packets came last
 
 	// the third line
@@ -115,7 +118,7 @@ type Direction struct {
 	pending [maxPending]uint32
 	sent    [maxPending]int64 // when they were sent
 
-	_ [40]byte // up to a whole line
+	_ [32]byte // up to a whole line
 }
 
 // rest has the fields that packets of a healthy connection rarely need.
@@ -125,6 +128,15 @@ type rest struct {
 	lateRun lateRun
 	holes   [2][maxHoles]hole // of the sequences
 	latest  int64             // time of a packet after which the clock went back, ns; 0: it did not
+	refused bool              // a NAK came since the sender last went back
+}
+
+// wentBack reports whether a sender that sends again does so on its own: after a pause, in ns, and
+// without a NAK.
+func (r *rest) wentBack(pause, patience int64) bool {
+	alone := pause > patience && !r.refused
+	r.refused = false
+	return alone
 }
 
 const (

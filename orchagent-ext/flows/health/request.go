@@ -17,8 +17,8 @@ const operationMask = 0x1f
 // mtus are the path MTUs of InfiniBand, in octets.
 var mtus = [...]uint32{4096, 2048, 1024, 512, 256}
 
-// request judges a request of a connection.
-func (d *Direction) request(p *roce.Packet, now int64, c *Config) (e Event, missing uint32) {
+// request judges a request of a connection; last is when the packet before it came.
+func (d *Direction) request(p *roce.Packet, now, last int64, c *Config) (e Event, missing uint32) {
 	psn, octets := p.PSN(), uint32(max(0, p.PayloadLen()))
 	op := p.Opcode() & operationMask
 	span := uint32(1) // of PSNs
@@ -31,6 +31,9 @@ func (d *Direction) request(p *roce.Packet, now int64, c *Config) (e Event, miss
 	}
 	e, missing = d.requests.see(psn, span, now, c.Patience)
 	d.judge(psn, e, missing, octets, now)
+	if e.Retransmitted() && !c.Untimed && now != flow.NoTime && last != flow.NoTime && d.Peer() != nil && d.rest.wentBack(now-last, c.Patience) {
+		d.Timeouts++
+	}
 	if e == Restart {
 		d.forget()
 	}
@@ -120,11 +123,11 @@ func (d *Direction) forgetUntil(time int64) {
 	}
 }
 
-// acknowledged takes the acknowledgement of a PSN and of all before it.
-func (d *Direction) acknowledged(psn uint32, now int64) {
+// acknowledged takes the acknowledgement of a PSN and of all before it; untimed: without its time.
+func (d *Direction) acknowledged(psn uint32, now int64, untimed bool) {
 	for i := range d.waits() {
 		behind := ahead(psn, d.pending[i])
-		if behind == 0 && now >= d.sent[i] && d.sent[i] != flow.NoTime && !d.untimed {
+		if behind == 0 && now >= d.sent[i] && d.sent[i] != flow.NoTime && !untimed {
 			if d.RTT == nil {
 				d.RTT = newHistogram(uint64(now - d.sent[i]))
 			}

@@ -24,13 +24,15 @@ func (d *Direction) response(p *roce.Packet, now int64, c *Config) (e Event, mis
 		switch nak {
 		case roce.NotNAK:
 			if op != roce.RCReadResponseLast {
-				peer.acknowledged(psn, now)
+				peer.acknowledged(psn, now, c.Untimed)
 			}
 		case roce.NAKSequence:
 			peer.requests.ask(psn)
 			peer.unwait(psn)
+			peer.rest.refused = true
 		default:
 			peer.unwait(psn)
+			peer.rest.refused = true
 		}
 	}
 	if op == roce.RCAck || op == roce.RCAtomicAck {

@@ -209,3 +209,39 @@ func TestAnswersBeforeTheirPeerIsKnown(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeoutsAreWithoutANAK: a sender that goes back by itself after a pause has timed out, once
+// for all packets that it sends again; one that a NAK asked has not, however late it is.
+func TestTimeoutsAreWithoutANAK(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pause int64 // ns before packets are sent again
+		nak   uint8 // syndrome; 0: none
+		back  bool  // the other direction passes, too
+		want  uint64
+	}{
+		"time-out":                     {67e6, 0, true, 1},
+		"sequence NAK":                 {10 * us, 0x60, true, 0},
+		"sequence NAK that comes late": {20e6, 0x60, true, 0},
+		"receiver not ready":           {20e6, 0x2e, true, 0},
+		"sent again at once":           {10 * us, 0, true, 0},
+		"one direction":                {67e6, 0, false, 0},
+	} {
+		s := newSession(t, 5)
+		for range 4 {
+			faults["none"](s)
+		}
+		m := s.message(4)
+		s.send(m)
+		if tt.nak != 0 {
+			s.refuse(m[1].psn, tt.nak, roce.NAKSequence)
+		}
+		s.now += tt.pause
+		s.again(m[1:], 0)
+		s.acknowledge(m[3], 0, false)
+		faults["none"](s)
+		f, _ := observe(t, s.packets, true, tt.back)
+		if f.Timeouts != tt.want || f.Duplicates != 3 {
+			t.Errorf("%s: %d time-outs, want %d; %d packets were here before", name, f.Timeouts, tt.want, f.Duplicates)
+		}
+	}
+}

@@ -157,6 +157,7 @@ func (t *Table) observe(p *roce.Packet, k *Key, s *Seen) (e Event, missing uint3
 	if connected && op.Known() && !part && !t.config.Untimed {
 		d.stall(s.Time, t.config.Stall)
 	}
+	last := d.Last
 	d.count(p, s.Time)
 	if d.parted && !part {
 		d.parted = false
@@ -179,7 +180,7 @@ func (t *Table) observe(p *roce.Packet, k *Key, s *Seen) (e Event, missing uint3
 		if !same {
 			d.Peer() // forgets a former peer
 		}
-		return d.request(p, s.Time, &t.config)
+		return d.request(p, s.Time, last, &t.config)
 	}
 	return InOrder, 0
 }
@@ -252,7 +253,7 @@ func (t *Table) insert(k *Key, now int64) *Direction {
 			*d.sizes = histogram.Coarse{}
 		}
 	}
-	d.Key, d.untimed = *k, t.config.Untimed
+	d.Key = *k
 	t.by[*k] = d
 	t.changes++
 	return d

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -17,13 +18,23 @@ const versionFile = "etc/sonic/sonic_version.yml"
 
 // ASIC returns the asic_type of SONiC, such as broadcom or vs; "" where there is no SONiC.
 // root is the folder that file names begin at.
-func ASIC(root string) string {
+func ASIC(root string) string { return version(root, "asic_type") }
+
+// Release returns the release of SONiC, such as 202505; "" where there is no SONiC, or its
+// build_version names none. root is the folder that file names begin at.
+func Release(root string) string { return releases.FindString(version(root, "build_version")) }
+
+// releases are names of releases: year and month.
+var releases = regexp.MustCompile(`\b20[0-9]{2}(0[1-9]|1[0-2])\b`)
+
+// version returns a value of SONiC's version; "" without one.
+func version(root, key string) string {
 	version, err := os.ReadFile(filepath.Join(root, versionFile))
 	if err != nil {
 		return ""
 	}
 	for line := range strings.Lines(string(version)) {
-		if value, is := strings.CutPrefix(line, "asic_type:"); is {
+		if value, is := strings.CutPrefix(line, key+":"); is {
 			return strings.Trim(strings.TrimSpace(value), `'"`)
 		}
 	}

@@ -36,3 +36,18 @@ func TestFirstHourSoftwareSwitchRefusesAnASIC(t *testing.T) {
 		}
 	}
 }
+
+func TestReleaseIsThatOfSONiC(t *testing.T) {
+	for text, want := range map[string]string{
+		"build_version: 'SONiC.202505.973-e1'\n": "202505", "build_version: '202511.1'\n": "202511", "build_version: 'master.20260812.1'\n": "", "asic_type: vs\n": "",
+	} {
+		root := t.TempDir()
+		name := filepath.Join(root, versionFile)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if got := Release(root); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
