@@ -179,6 +179,10 @@ func tcp(n int) (all [][]byte) {
 // levels of its checks in their order, figures, and words.
 func TestDoctorJudgesEachCapture(t *testing.T) {
 	type numbers map[string]float64 // check.name: value, within 0.005
+	page, err := os.ReadFile("../../docs/tool.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		name    string
 		packets func(t *testing.T) passing
@@ -333,6 +337,11 @@ func TestDoctorJudgesEachCapture(t *testing.T) {
 				}
 				for name, n := range v.Numbers {
 					got[check+"."+name] = n
+				}
+			}
+			for name := range got {
+				if _, figure, _ := strings.Cut(name, "."); !bytes.Contains(page, []byte("`"+figure+"`")) {
+					t.Errorf("docs/tool.md lacks %s", name)
 				}
 			}
 			if levels != tt.levels {

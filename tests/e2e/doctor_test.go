@@ -77,7 +77,7 @@ func TestDoctorSaysDoneAfterLabels(t *testing.T) {
 	if v := after["ports"]; v.Level != "ok" {
 		t.Errorf("after labels: %+v", v)
 	}
-	if v := l.watched(); v["label"].Level != "ok" || !strings.HasPrefix(v["label"].Found, "done: ") || v["sluiced"].Level != "ok" || v["answer"].Found == "" {
+	if v := l.watched(); v["label"].Level != "ok" || !strings.HasPrefix(v["label"].Found, "done: ") || v["sluiced"].Level != "ok" || len(v["answer"].Commands) != 1 || v["answer"].Commands[0] != "sluice config placement set --admin-state enabled" {
 		t.Errorf("on the leaf: %+v", v)
 	} else if got := v["traffic"].Numbers["data_packets"]; got < 64*20 {
 		t.Errorf("on the leaf: %v data packets", got)

@@ -20,6 +20,7 @@ type Switch struct {
 	Samples, Copies bool
 
 	orchagent bool   // programmed by rows that orchagent takes
+	labeling  bool   // labels are on, with an edge port
 	program   string // the command line of Sluice there
 	port      string // an edge port there
 }
@@ -104,6 +105,7 @@ func (m *Machine) measured() *Switch {
 	}
 	s.orchagent = m.Driver == "orchagent"
 	s.Labels = has("flow_label", "compute", "rewrite")
+	s.labeling = s.Labels && m.Capability["flow_label_state"] == "active"
 	s.HashesQueuePair = has("flow_label", "hash", "udf-hash") && !s.orchagent
 	s.HashesLabel = s.Labels || has("flow_label", "hash")
 	s.Redirects = has("placement", "redirect")
@@ -124,6 +126,9 @@ func (s *Switch) toLabel(always bool) []string {
 
 // toPlace adds chosen labels to those by hash.
 func (s *Switch) toPlace(always bool) []string {
+	if s.labeling && !always {
+		return []string{s.program + " placement set --admin-state enabled"}
+	}
 	return append(s.toLabel(always), s.program+" placement set --admin-state enabled")
 }
 
