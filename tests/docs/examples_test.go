@@ -95,6 +95,10 @@ var examples = []example{
 	{text: "sluice doctor", then: "grep -q ' kernel ' /tmp/output"},
 	{text: "sluice doctor --dev any --for 10s", run: "sluice doctor --dev any --for 1s", then: "grep -q ' rights ' /tmp/output"},
 	{text: "sluice doctor capture.pcap", then: "grep -q ' ports ' /tmp/output"},
+	{
+		text: "sluice doctor capture.pcap --switch sonic-202505 --paths 8 --fail-on act",
+		run:  "sluice doctor capture.pcap --switch sonic-202505 --paths 8 --fail-on act || [ $? = 4 ]", then: "grep -q ' answer ' /tmp/output",
+	},
 	{text: "sluice balance capture.pcap --paths 8", then: printed},
 	{text: "sluice balance capture.pcap --paths 8 --placed", then: printed},
 	{text: "sluice balance capture.pcap --paths 16 --hash crc16 --weights packets --svg balance.svg", then: "[ -s /tmp/here/balance.svg ]"},
