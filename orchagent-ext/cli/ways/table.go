@@ -79,12 +79,11 @@ type entry struct {
 
 // Table has the flows of a capture.
 type Table struct {
-	cfg      Config
-	entries  []entry // by slot
-	loads    []loads // for each number of paths
-	placing  *placing
-	tuples   map[ecmp.Tuple]uint64 // load of each 5-tuple
-	finished bool
+	cfg     Config
+	entries []entry // by slot
+	loads   []loads // for each number of paths
+	placing *placing
+	tuples  map[ecmp.Tuple]uint64 // load of each 5-tuple
 }
 
 // loads are those of each path.
