@@ -19,7 +19,7 @@ import (
 type link struct {
 	*collector
 	s     *session
-	conn  net.Conn
+	out   output
 	gone  chan error // why the other side ended it
 	timer *time.Timer
 
@@ -51,7 +51,10 @@ var errRenew = errors.New("session is renewed")
 func (c *collector) serve(ctx context.Context, conn net.Conn, limit int) error {
 	l := &link{
 		collector: c, s: newSession(&c.config.Process, limit),
-		conn: conn, gone: make(chan error, 1), timer: time.NewTimer(0),
+		out: output{conn: conn}, gone: make(chan error, 1), timer: time.NewTimer(0),
+	}
+	if c.to.Transport == UDP {
+		l.out.refused = l.unreachable
 	}
 	l.fixed = fixedOptions(c.config.Process, l.s)
 	defer l.timer.Stop()
@@ -98,17 +101,23 @@ func (l *link) loop(ctx context.Context) error {
 				return err
 			}
 		}
+		if l.to.Transport == UDP && l.pace.rate == 0 && len(health) == 0 && len(records) > 0 { // neither a pace nor health takes turns with them
+			if err := l.sendAll(records); err != nil {
+				return err
+			}
+			continue
+		}
 		// neither waits while the other one's queue is never empty
 		l.healthFirst = !l.healthFirst
 		n, h := 0, 0
 		if l.healthFirst {
-			h = l.add(health)
+			h = l.s.addHealths(health)
 		}
 		for n < len(records) && l.s.add(&records[n]) {
 			n++
 		}
 		if !l.healthFirst {
-			h = l.add(health)
+			h = l.s.addHealths(health)
 		}
 		if l.s.empty() {
 			continue
@@ -123,14 +132,6 @@ func (l *link) loop(ctx context.Context) error {
 		l.queue.take(n)
 		l.health.take(h)
 	}
-}
-
-// add adds health records to the message, and returns how many found room.
-func (l *link) add(health []Health) (n int) {
-	for n < len(health) && l.s.addHealth(&health[n]) {
-		n++
-	}
-	return n
 }
 
 // due reports whether templates and statistics are to be sent again: by time, by
@@ -203,25 +204,16 @@ func (l *link) options(all bool) error {
 	return l.send()
 }
 
-// send sends the message. An error by ICMP port unreachable is about a message
-// before, and means that this one was left out: it is sent again.
+// send sends the message.
 func (l *link) send() error {
 	message := l.s.finish(l.config.Now())
 	flows, healths := l.s.flows, l.s.healths
 	if l.to.Transport.stream() {
-		if err := l.conn.SetWriteDeadline(time.Now().Add(l.config.Stall)); err != nil {
+		if err := l.out.conn.SetWriteDeadline(time.Now().Add(l.config.Stall)); err != nil {
 			return err
 		}
 	}
-	_, err := l.conn.Write(message)
-	for range 3 {
-		if l.to.Transport != UDP || !refused(err) {
-			break
-		}
-		l.unreachable()
-		_, err = l.conn.Write(message)
-	}
-	if err != nil {
+	if err := l.out.write(message); err != nil {
 		l.s.abort()
 		return fmt.Errorf("send: %w", err)
 	}
@@ -250,10 +242,10 @@ func (l *link) unreachable() {
 // by the other side, or an ICMP port unreachable.
 func (l *link) end() error {
 	if l.to.Transport == UDP {
-		if err := l.conn.SetReadDeadline(time.Now().Add(l.config.Linger)); err != nil {
+		if err := l.out.conn.SetReadDeadline(time.Now().Add(l.config.Linger)); err != nil {
 			return nil
 		}
-		if _, err := l.conn.Read(make([]byte, 1)); refused(err) {
+		if _, err := l.out.conn.Read(make([]byte, 1)); refused(err) {
 			l.unreachable()
 		}
 		return nil

@@ -12,9 +12,10 @@ import (
 // them once they are sent.
 type queue[T Record | Health] struct {
 	mu   sync.Mutex
-	ring []T
+	ring []T                // grows up to size
+	size int                // records
 	lost func(*notSent, *T) // counts drops
-	// head is the index of the oldest record, n how many there are; ring never grows.
+	// head is the index of the oldest record, n how many there are.
 	head, n int
 	closed  bool
 	dropped notSent
@@ -36,10 +37,22 @@ func (n *notSent) add(r *Record) {
 // addHealth counts a health record, whose figures are totals.
 func (n *notSent) addHealth(*Health) { n.records++ }
 
+// firstRoom is for how many records a queue takes memory at once. A collector that reads needs no more, and
+// one that does not has some ten thousand waiting.
+const firstRoom = 256
+
 // newQueue returns a queue of size records that signals ready whenever records
 // come.
 func newQueue[T Record | Health](size int, lost func(*notSent, *T), ready chan struct{}) *queue[T] {
-	return &queue[T]{ring: make([]T, size), lost: lost, ready: ready, room: make(chan struct{}, 1)}
+	return &queue[T]{ring: make([]T, min(size, firstRoom)), size: size, lost: lost, ready: ready, room: make(chan struct{}, 1)}
+}
+
+// grow doubles the ring, up to the size; q.mu is held. Records that the reader peeked at stay as they are.
+func (q *queue[T]) grow() {
+	ring := make([]T, min(2*len(q.ring), q.size))
+	n := copy(ring, q.ring[q.head:min(q.head+q.n, len(q.ring))])
+	copy(ring[n:], q.ring[:q.n-n])
+	q.ring, q.head = ring, 0
 }
 
 // offer puts records in, and drops and counts those that exceed the room.
@@ -88,7 +101,10 @@ func (q *queue[T]) put(records []T) int {
 		return 0
 	}
 	put := 0
-	for put < len(records) && q.n < len(q.ring) {
+	for put < len(records) && q.n < q.size {
+		if q.n == len(q.ring) {
+			q.grow()
+		}
 		tail := (q.head + q.n) % len(q.ring)
 		n := copy(q.ring[tail:min(len(q.ring), tail+len(q.ring)-q.n)], records[put:])
 		q.n += n
@@ -112,7 +128,9 @@ func (q *queue[T]) take(n int) {
 	}
 	q.mu.Lock()
 	q.head = (q.head + n) % len(q.ring)
-	q.n -= n
+	if q.n -= n; q.n == 0 {
+		q.head = 0 // the same memory again
+	}
 	q.mu.Unlock()
 	signal(q.room)
 }

@@ -116,6 +116,14 @@ func (s *session) addHealth(h *Health) bool {
 	return true
 }
 
+// addHealths appends health records, and returns how many found room.
+func (s *session) addHealths(all []Health) (n int) {
+	for n < len(all) && s.addHealth(&all[n]) {
+		n++
+	}
+	return n
+}
+
 // addOption appends an options record, unless the collector reads none.
 func (s *session) addOption(t *template, record []byte) bool {
 	if s.single {
