@@ -101,11 +101,13 @@ release: build arm64 ## write packages for amd64 and arm64, images, archives of 
 	release/release.sh build/release build/docker-sluice.tar.gz build/docker-sluice-tool.tar.gz
 
 # Programs of Debian's packages that would start a server or a daemon when they are installed,
-# so each is taken out of its package: promtool judges metrics, alerts and the dashboard; with
-# softflowd the bench compares; a Linux in user space tests features that this kernel may lack
-# (IPsec).
+# so each is taken out of its package: promtool judges metrics, alerts and the dashboard; prometheus
+# is a source of the past; with softflowd the bench compares; a Linux in user space tests features
+# that this kernel may lack (IPsec).
 build/promtool:
 	@tests/unpack.sh prometheus usr/bin/promtool $@
+build/prometheus:
+	@tests/unpack.sh prometheus usr/bin/prometheus $@
 build/softflowd:
 	@tests/unpack.sh softflowd usr/sbin/softflowd $@
 build/uml:
@@ -128,7 +130,7 @@ TREE := { git status --porcelain && git diff || true; } 2>/dev/null | git hash-o
 # Packages at a time.
 PARALLEL ?= $$(($$(nproc) + 1))
 
-test: deps build build/promtool build/uml ## run all tests under the race detector
+test: deps build build/promtool build/prometheus build/uml ## run all tests under the race detector
 	@echo 'go test: the longest packages run first, and results come in order: the first line takes some minutes'
 	before=$$($(TREE))
 	GOFLAGS='-trimpath -buildvcs=false' $(RACE) go test -race $(NO_RACE) -p $(PARALLEL) -count=1 -timeout 25m ./tests/e2e ./tests/gnmi ./...

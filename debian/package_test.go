@@ -54,6 +54,18 @@ func run(t *testing.T, name string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// maintainer is the project, or who builds the package.
+func maintainer() string {
+	name, email := "Sluice maintainers", "maintainers@sluice-project.example"
+	if v := os.Getenv("DEBFULLNAME"); v != "" {
+		name = v
+	}
+	if v := os.Getenv("DEBEMAIL"); v != "" {
+		email = v
+	}
+	return name + " <" + email + ">"
+}
+
 func TestPackageHasWhatItInstalls(t *testing.T) {
 	if os.Getenv("SLUICE_SOAK") == "" {
 		t.Skip("builds the package, which tests/docs installs: make soak")
@@ -64,6 +76,8 @@ func TestPackageHasWhatItInstalls(t *testing.T) {
 	for _, c := range []struct{ file, has string }{
 		{"DEBIAN/control", "Version: " + version(t) + "\n"},
 		{"DEBIAN/control", "Depends: libbpf1, libnl-3-200, libnl-route-3-200, libc6 (>= 2."},
+		{"DEBIAN/control", "Maintainer: " + maintainer() + "\n"},
+		{"DEBIAN/postinst", "nothing is started. sluice doctor judges this machine; "},
 		{"DEBIAN/conffiles", "/etc/sluice/database_config.json\n/etc/sluice/redis.conf\n/etc/sluice/sluiced.env\n"},
 		{"etc/sluice/sluiced.env", "\nSLUICE_SAI_LIBRARY=/usr/lib/sluice/libsoftsai.so\n"},
 		{"usr/lib/sluice/environment.sh", "\nread_environment() {"},

@@ -71,7 +71,7 @@ func (l *lab) redis(name string, at *fabric.Node, n node) error {
 // sluice starts the daemons of a leaf, both as start.sh of the image does, or one of them.
 func (l *lab) sluice(name string, n node, daemons ...string) error {
 	folder := filepath.Join(l.work, name)
-	socket := filepath.Join(folder, "gnmi.sock")
+	socket := l.socket(name)
 	env := append(l.environment(name, n), "SLUICE_STATE_FILE="+filepath.Join(folder, "sluiced.json"), "SLUICE_LOCK_FOLDER="+folder)
 	args := map[string][]string{"sluice-gnmi": {"--socket", socket, "--state-file", filepath.Join(folder, "commit.json")}}
 	ready := map[string]func() error{

@@ -50,19 +50,39 @@ func (l *lab) state() state {
 	return s
 }
 
-// write saves the state in a folder.
+// write saves the state in a folder, and the inventory of the leaves for --target.
 func (l *lab) write(folder string) error {
 	text, err := json.MarshalIndent(l.state(), "", "  ")
 	if err != nil {
 		return err
 	}
+	if err := os.WriteFile(filepath.Join(folder, inventory), l.inventory(), 0o644); err != nil {
+		return err
+	}
 	return os.WriteFile(stateFile(folder), text, 0o644)
 }
+
+// inventory is the file of a lab's folder that names its leaves for --target. Sockets are reached
+// from outside of the namespaces, too.
+const inventory = "targets"
+
+// inventory returns lines of a leaf and the socket of its sluice-gnmi.
+func (l *lab) inventory() (lines []byte) {
+	for _, name := range l.names() {
+		if l.processes[name+" sluice-gnmi"] != nil {
+			lines = fmt.Appendf(lines, "%s unix:%s\n", name, l.socket(name))
+		}
+	}
+	return lines
+}
+
+// socket is that of a leaf's sluice-gnmi.
+func (l *lab) socket(name string) string { return filepath.Join(l.work, name, "gnmi.sock") }
 
 // journal is the file of a node's folder in which sluice keeps changes of its configuration.
 const journal = "config-journal.json"
 
-// forget removes the state from a folder, and the journals of its nodes: the next lab begins
+// forget removes the state from a folder, its inventory, and the journals of its nodes: the next lab begins
 // without changes. Logs stay.
 func forget(folder string) error {
 	journals, _ := filepath.Glob(filepath.Join(folder, "*", journal)) // the pattern is right
@@ -71,7 +91,7 @@ func forget(folder string) error {
 			return err
 		}
 	}
-	return os.Remove(stateFile(folder))
+	return errors.Join(os.Remove(filepath.Join(folder, inventory)), os.Remove(stateFile(folder)))
 }
 
 // errNoLab is of a folder that knows no lab.

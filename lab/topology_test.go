@@ -30,7 +30,7 @@ func TestTopologyHasTwoSpinesFourLeavesAndEightHosts(t *testing.T) {
 	if file, ok := l.file(leaf, leaf.Env["SLUICE_DB_CONFIG"]); !ok || filepath.Base(file) != "database_config.json" {
 		t.Errorf("the databases of leaf1 are in %s", file)
 	}
-	if got := l.Topology.Nodes["redis1"].Exec; len(got) != 4 {
+	if got := l.Topology.Nodes["redis1"].Exec; len(got) != 8 {
 		t.Errorf("redis1 inherits %q", got)
 	}
 }

@@ -19,5 +19,11 @@ go version -m $programs | awk '$1 == "dep" { print $2 }' | sort -u | xargs go li
 	done
 	[ -n "$found" ] || { echo "licenses.sh: module $module has no license" >&2; exit 1; }
 done
+# those of the page of sluice view
+for file in orchagent-ext/view/page/third_party/*/LICENSE; do
+	printf '==== %s LICENSE\n\n' "$(basename "$(dirname "$file")")"
+	cat "$file"
+	echo
+done
 printf '==== Go\n\n'
 cat "$(go env GOROOT)/LICENSE"

@@ -98,7 +98,8 @@ type dashboard struct {
 var variables = strings.NewReplacer("$__rate_interval", "5m", "$instance", ".+", "$uplinks", ".+")
 
 // TestDashboardAsksValidQueries: its panels take their data from the source and the switches that
-// are chosen above, lie side by side, and ask what Prometheus understands.
+// are chosen above, lie side by side, and ask what Prometheus understands. What an operator looks at
+// first is at its beginning: leaves and their uplinks, marks, drops, holds.
 func TestDashboardAsksValidQueries(t *testing.T) {
 	var d dashboard
 	if err := json.Unmarshal([]byte(text(t, dashboardFile)), &d); err != nil {
@@ -113,6 +114,13 @@ func TestDashboardAsksValidQueries(t *testing.T) {
 	}
 	if want := []string{"datasource", "instance", "uplinks"}; !slices.Equal(names, want) {
 		t.Errorf("variables %q, want %q", names, want)
+	}
+	var first []string
+	for _, p := range d.Panels[:min(5, len(d.Panels))] {
+		first = append(first, p.Title)
+	}
+	if want := []string{"Leaves × uplinks, marks, drops, holds", "Leaf × uplink: load ÷ mean of the leaf's uplinks", "Marked CE", "Dropped in queues", "Flows held now"}; !slices.Equal(first, want) {
+		t.Errorf("it begins with %q, want %q", first, want)
 	}
 	type rule struct {
 		Record string `json:"record"`

@@ -179,10 +179,10 @@ func TestScriptsParse(t *testing.T) {
 	}
 }
 
-// pageOptions are the options of `docker run` in docs/sonic.md that give the container rights.
+// pageOptions are the options of `docker run` in docs/sonic-reference.md that give the container rights.
 func pageOptions(t *testing.T) []string {
 	t.Helper()
-	page, err := os.ReadFile("../docs/sonic.md")
+	page, err := os.ReadFile("../docs/sonic-reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func pageOptions(t *testing.T) []string {
 		}
 	}
 	if !found || len(options) == 0 {
-		t.Fatalf("docs/sonic.md has no docker run -d with rights: %q", line)
+		t.Fatalf("docs/sonic-reference.md has no docker run -d with rights: %q", line)
 	}
 	return options
 }
@@ -220,7 +220,7 @@ func TestDockerRunOfThePageGrantsTheRights(t *testing.T) {
 	options := strings.Join(pageOptions(t), " ")
 	for _, option := range append(want, "--device /dev/net/tun") {
 		if !strings.Contains(options, option) {
-			t.Errorf("docker run of docs/sonic.md has no %s: %s", option, options)
+			t.Errorf("docker run of docs/sonic-reference.md has no %s: %s", option, options)
 		}
 	}
 	if len(want) < 2 {

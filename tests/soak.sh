@@ -51,7 +51,14 @@ needs() { # PACKAGES COMMAND [ARGUMENT]...
 	make -s deps DEPS="$1" && "${@:2}"
 }
 
-check e2e long ./tests/e2e
+# with makes a file by the Makefile, and runs a command.
+with() { # FILE COMMAND [ARGUMENT]...
+	make -s "$1" && "${@:2}"
+}
+
+check e2e long -skip Endurance ./tests/e2e
+# 20 minutes of all features while all changes: nothing grows; draws build/soak/endurance.svg
+check endurance long -run Endurance ./tests/e2e
 check disk long -run "Disk|KillSwitch|PortsOfAnother|JournalIsOptional|ReadOnly|CutJournal|Unreadable" ./tests/e2e ./orchagent-ext/switch/trust ./orchagent-ext/host/files ./gnmi-server/server
 check gnmi long ./tests/gnmi
 # all tests on a machine with much else to do
@@ -65,10 +72,12 @@ check mutants-tool make mutants-tool
 check sim make sim
 check sim-full make sim-full
 check minute long ./tests/minute
+# writes build/view/report.json, a package after the other
+check view needs 'chromium redis-server iproute2 openssl' with build/prometheus long -p 1 -run 'Browser|View|ManySwitches' ./orchagent-ext/view/... ./orchagent-ext/cli ./orchagent-ext/cli/targets ./lab
 check rdma-lab make rdma-lab
 check kernels make kernels
 check fabric long -run Fabric ./tests/leafspine
-check container long -run Restart ./sonic-container
+check container long -run 'Restart|OpenTelemetry' ./sonic-container
 check examples long -run Examples ./tests/docs
 check debian needs 'debootstrap systemd-container' long ./debian
 check lab-tests needs ansible-core long ./lab

@@ -4,10 +4,9 @@
 //
 //   - [Certificates]: TLS 1.2 or later, with client certificates if there is a CA;
 //     the files are read again when they change;
-//   - [Users]: names and bcrypt hashes in a file, as htpasswd -B writes it; wrong
-//     passwords are limited by user and by address;
-//   - [Authenticator]: the user of an RPC, from certificate, password or socket;
+//   - [Authenticator]: the user of an RPC, from certificate, password or socket; the room
+//     host/login has the names and passwords;
 //   - [Policy]: rules on paths, for reading and for writing.
 //
-// It logs only that a changed file cannot be read; the previous content then stays in force.
+// It logs that a changed file cannot be read; the previous content then stays in force.
 package auth

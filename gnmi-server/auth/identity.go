@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+
+	"sluice/orchagent-ext/host/login"
 )
 
 // Local is the user of a client of the unix socket or of the loopback port that the
@@ -18,7 +20,7 @@ const Local = "local"
 
 // Authenticator identifies clients.
 type Authenticator struct {
-	Users        *Users        // nil: passwords are off
+	Users        *login.Users  // nil: passwords are off
 	Certificates *Certificates // nil: TLS is off
 }
 
@@ -26,15 +28,15 @@ type Authenticator struct {
 // password in its metadata, else of the client's certificate (its common name),
 // else [Local]. A password that is given must be right, whatever else there is.
 func (a *Authenticator) Identify(ctx context.Context) (string, error) {
-	return a.identify(ctx, func(name, password string, from Origin) error {
+	return a.identify(ctx, func(name, password string, from login.Origin) error {
 		return a.Users.Check(ctx, name, password, from)
 	})
 }
 
 // Still returns why a client that [Authenticator.Identify] accepted would be refused now,
-// or nil. It is cheap, and does not count as an attempt to log in.
+// or nil. It is cheap, and leaves the count of attempts as it is.
 func (a *Authenticator) Still(ctx context.Context) error {
-	_, err := a.identify(ctx, func(name, password string, from Origin) error {
+	_, err := a.identify(ctx, func(name, password string, from login.Origin) error {
 		return a.Users.Still(name, password, from)
 	})
 	return err
@@ -44,7 +46,7 @@ func (a *Authenticator) Still(ctx context.Context) error {
 // password, else that of the client certificate, and [Local] where the server asks for
 // neither. A name of its own needs its password, and one that differs from the
 // certificate's, too.
-func (a *Authenticator) identify(ctx context.Context, check func(name, password string, from Origin) error) (string, error) {
+func (a *Authenticator) identify(ctx context.Context, check func(name, password string, from login.Origin) error) (string, error) {
 	name, password, err := Login(ctx)
 	if err != nil {
 		return "", err
@@ -75,7 +77,7 @@ func (a *Authenticator) identify(ctx context.Context, check func(name, password 
 }
 
 // Login returns the user and the password in the metadata of an RPC. Empty ones, as some clients send
-// with a certificate, are none.
+// with a certificate, are left out.
 func Login(ctx context.Context) (name, password string, err error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	for key, value := range map[string]*string{"username": &name, "password": &password} {
@@ -94,11 +96,11 @@ func Login(ctx context.Context) (name, password string, err error) {
 func bySocket(p *peer.Peer) bool { return p != nil && p.Addr.Network() == "unix" }
 
 // origin returns where a client is.
-func origin(p *peer.Peer) Origin {
+func origin(p *peer.Peer) login.Origin {
 	if p == nil {
-		return Origin{}
+		return login.Origin{}
 	}
-	return Origin{p.Addr.String(), Source(p.Addr)}
+	return login.Origin{Connection: p.Addr.String(), Source: login.Source(p.Addr)}
 }
 
 // encrypted reports whether the client came by TLS.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openconfig/ygot/ygot"
 	"sluice/gnmi-server/paths"
+	"sluice/orchagent-ext/host/login"
 )
 
 // Policy is the list of users and groups that may read and write paths. The rule that
@@ -20,13 +21,13 @@ import (
 // then the one for the user before one for a group before one for everybody, then the one
 // that denies. Without any, the leaf is denied.
 type Policy struct {
-	file *file[*rules]
+	file *login.File[*rules]
 }
 
 // Mode is the access that a rule governs.
 type Mode string
 
-// The modes. Permission to write does not include permission to read.
+// The modes. Permission to read is apart from that to write.
 const (
 	Read  Mode = "read"
 	Write Mode = "write"
@@ -54,7 +55,7 @@ type rule struct {
 // OpenPolicy reads a policy: a JSON object with groups and rules. It is read again when
 // the file changes. The error names the member, path or group that is unknown.
 func OpenPolicy(path string, log *slog.Logger) (*Policy, error) {
-	f, err := open(log, func() (*rules, error) { return readPolicy(path) }, path)
+	f, err := login.Open(log, func() (*rules, error) { return readPolicy(path) }, path)
 	if err != nil {
 		return nil, err
 	}
@@ -140,12 +141,12 @@ type Access struct {
 }
 
 // For returns the permissions of a user in a mode. A nil policy permits everything. A
-// user without a rule may do nothing.
+// user needs a rule for each access.
 func (p *Policy) For(user string, m Mode) *Access {
 	if p == nil {
 		return nil
 	}
-	all := p.file.get()
+	all := p.file.Get()
 	a := &Access{}
 	for _, r := range all.Rules {
 		mine := r.User == user || r.User == "" && (r.Group == "" || slices.Contains(all.Groups[r.Group], user))

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+
+	"sluice/orchagent-ext/host/login"
 )
 
 // Certificates are the server's certificate and key, and the CA that must have
 // signed a client's certificate.
 type Certificates struct {
-	file *file[*tls.Config]
+	file *login.File[*tls.Config]
 }
 
 // OpenCertificates reads PEM files. Without a CA clients need no certificate. The error
@@ -24,7 +26,7 @@ func OpenCertificates(cert, key, ca string, log *slog.Logger) (*Certificates, er
 	if ca != "" {
 		files = append(files, ca)
 	}
-	f, err := open(log, func() (*tls.Config, error) { return loadTLS(cert, key, ca) }, files...)
+	f, err := login.Open(log, func() (*tls.Config, error) { return loadTLS(cert, key, ca) }, files...)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +39,7 @@ func (c *Certificates) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			return c.file.get(), nil
+			return c.file.Get(), nil
 		},
 	}
 }
@@ -50,13 +52,13 @@ func (c *Certificates) trust(chain []*x509.Certificate) error {
 		others.AddCert(one)
 	}
 	_, err := chain[0].Verify(x509.VerifyOptions{
-		Roots: c.file.get().ClientCAs, Intermediates: others, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Roots: c.file.Get().ClientCAs, Intermediates: others, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 	return err
 }
 
 // loadTLS reads PEM files into a configuration of TLS 1.2 or later with HTTP/2. ca may be
-// "": clients then need no certificate.
+// "": clients then may lack a certificate.
 func loadTLS(cert, key, ca string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/peer"
-	"sluice/gnmi-server/auth"
 	"sluice/orchagent-ext/host/clock"
+	"sluice/orchagent-ext/host/login"
 )
 
 // burst is for how many seconds a client that reads little saves its budget.
@@ -61,7 +61,7 @@ func (b *budget) take(c client, leaves int, now time.Time) time.Duration {
 func (s *Server) pay(ctx context.Context) func(leaves int) error {
 	c := client{user: user(ctx)}
 	if p, ok := peer.FromContext(ctx); ok {
-		c.source = auth.Source(p.Addr)
+		c.source = login.Source(p.Addr)
 	}
 	said := false
 	return func(leaves int) error {

@@ -23,6 +23,10 @@ const (
 
 	// again is how long after a failure a rollback is tried again.
 	again = time.Second
+
+	// longestID is how long an id may be, octets: the details of an error have it, and clients refuse
+	// long trailers.
+	longestID = 256
 )
 
 // commit is the commit that waits to be confirmed, if there is one. Its methods
@@ -57,7 +61,7 @@ func (c *commit) load() {
 func (c *commit) before(ctx context.Context, e *gnmi_ext.Commit, changes bool) (func([]savedRow) error, error) {
 	if e == nil {
 		if c.record != nil {
-			return nil, status.Errorf(codes.FailedPrecondition, "commit %q waits to be confirmed; confirm or cancel it first", c.record.ID)
+			return nil, c.waiting()
 		}
 		return nil, nil
 	}
@@ -66,6 +70,8 @@ func (c *commit) before(ctx context.Context, e *gnmi_ext.Commit, changes bool) (
 		return nil, status.Error(codes.Unimplemented, "commits to be confirmed need a state file; the server was started without")
 	case e.GetId() == "":
 		return nil, status.Error(codes.InvalidArgument, "the commit has no id")
+	case len(e.GetId()) > longestID:
+		return nil, status.Errorf(codes.InvalidArgument, "the id of the commit has %d octets, more than %d", len(e.GetId()), longestID)
 	}
 	if request, ok := e.GetAction().(*gnmi_ext.Commit_Commit); ok {
 		return c.begin(e.GetId(), request.Commit.GetRollbackDuration())
@@ -96,10 +102,20 @@ func (c *commit) before(ctx context.Context, e *gnmi_ext.Commit, changes bool) (
 	return nil, status.Errorf(codes.Unimplemented, "the action %T of a commit is not supported", e.GetAction())
 }
 
+// waiting returns the error of a Set while a commit waits. Its details have the id of the commit, by
+// which a client can cancel it.
+func (c *commit) waiting() error {
+	s := status.Newf(codes.FailedPrecondition, "commit %q waits to be confirmed; confirm or cancel it first", c.record.ID)
+	if detailed, err := s.WithDetails(&gnmi_ext.Commit{Id: c.record.ID}); err == nil {
+		s = detailed
+	}
+	return s.Err()
+}
+
 // begin returns the function that begins a commit.
 func (c *commit) begin(id string, d *durationpb.Duration) (func([]savedRow) error, error) {
 	if c.record != nil {
-		return nil, status.Errorf(codes.FailedPrecondition, "commit %q waits to be confirmed; confirm or cancel it first", c.record.ID)
+		return nil, c.waiting()
 	}
 	wait := rollbackDefault
 	if d != nil {

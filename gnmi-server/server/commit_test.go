@@ -17,6 +17,7 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi_ext"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
@@ -120,6 +121,32 @@ func TestCommitBefore(t *testing.T) {
 	c := New(Config{}).commit
 	if _, err := c.before(t.Context(), waiting("a", nil), true); status.Code(err) != codes.Unimplemented {
 		t.Errorf("without a file: %v", err)
+	}
+}
+
+// TestRefusalNamesTheCommitThatWaits: the details of the error have its id, by which each client can cancel it,
+// and fit a trailer of 8 KiB; no commit has an id that is longer.
+func TestRefusalNamesTheCommitThatWaits(t *testing.T) {
+	longest := strings.Repeat("\x01", 256)
+	c := New(Config{StateFile: filepath.Join(t.TempDir(), "commit.json")}).commit
+	if _, err := c.before(t.Context(), waiting(longest+"x", nil), true); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "has 257 octets, more than 256") {
+		t.Errorf("a longer id: %v", err)
+	}
+	if _, err := c.before(t.Context(), waiting(longest, nil), true); err != nil {
+		t.Errorf("the longest id: %v", err)
+	}
+	for _, id := range []string{"rollout 7", "a\nb", longest} {
+		c.record = &record{ID: id, Deadline: time.Now().Add(time.Hour)}
+		for _, e := range []*gnmi_ext.Commit{nil, waiting("b", nil)} {
+			_, err := c.before(t.Context(), e, true)
+			s := status.Convert(short(err))
+			if len(s.Details()) != 1 || s.Details()[0].(*gnmi_ext.Commit).GetId() != id {
+				t.Errorf("%.20q: %v: %v", id, err, s.Details())
+			}
+			if size := len(s.Message()) + proto.Size(s.Proto())*4/3; size > 6<<10 { // grpc-message, and grpc-status-details-bin in base64
+				t.Errorf("%.20q: %d octets of trailers", id, size)
+			}
+		}
 	}
 }
 

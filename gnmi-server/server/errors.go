@@ -27,7 +27,9 @@ func short(err error) error {
 	if message == s.Message() {
 		return err
 	}
-	return status.Error(s.Code(), message)
+	changed := s.Proto()
+	changed.Message = message
+	return status.ErrorProto(changed)
 }
 
 // reading returns the status of an error of a Get or Subscribe.

@@ -71,7 +71,7 @@ func (r *record) undo(all []rows.Row) (was []rows.Row, changes []sonicdb.Change)
 // save writes the record so that a crash leaves the whole new record or the whole old
 // one.
 func (r *record) save(path string) error {
-	if err := files.WriteState(path, r, nil); err != nil {
+	if err := files.WriteState(path, r); err != nil {
 		return fmt.Errorf("keep what the commit takes back: %w", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -83,6 +84,14 @@ func (s *Server) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.live.Run(ctx, s.Databases) })
 	group.Go(func() error { return s.publish(ctx) })
+	group.Go(func() error {
+		select {
+		case <-ctx.Done():
+		case <-s.live.Ready():
+			debug.FreeOSMemory() // what the first reading took, several times what stays
+		}
+		return nil
+	})
 	group.Go(func() error { s.commit.run(ctx); return nil })
 	return group.Wait()
 }

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sluice/gnmi-server/auth"
+	"sluice/orchagent-ext/host/login"
 )
 
 // Limits are those of a listener.
@@ -78,7 +78,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Conn: conn, of: l, source: auth.Source(conn.RemoteAddr())}
+	c := &Conn{Conn: conn, of: l, source: login.Source(conn.RemoteAddr())}
 	l.stats.Waiting.Add(1)
 	c.timer = time.AfterFunc(l.limits.LoginTime, func() { c.end("no login in time") })
 	if l.enter(c, l.begin) {

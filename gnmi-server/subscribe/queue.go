@@ -19,6 +19,7 @@ type queue struct {
 	mu    sync.Mutex
 	order []*tree.Cell
 	more  map[*tree.Cell]uint32 // changes after the first
+	most  int                   // cells that waited since it was empty
 	full  bool
 }
 
@@ -45,7 +46,7 @@ func (q *queue) Update(cell any) {
 		}
 	} else {
 		q.order = append(q.order, c)
-		q.more[c] = 0
+		q.more[c], q.most = 0, max(q.most, len(q.order))
 	}
 	q.mu.Unlock()
 	select {
@@ -71,7 +72,11 @@ func (q *queue) take(n int) []item {
 		delete(q.more, c)
 	}
 	if q.order = q.order[n:]; len(q.order) == 0 {
-		q.order = nil // and with it the array that grew
+		q.order = nil // and with it the array that grew, and so the map
+		if q.most > bundle {
+			q.more = make(map[*tree.Cell]uint32)
+		}
+		q.most = 0
 	}
 	return items
 }

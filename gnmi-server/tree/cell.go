@@ -5,6 +5,7 @@ package tree
 import (
 	"sync/atomic"
 	"time"
+	"weak"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"sluice/gnmi-server/encoding"
@@ -14,25 +15,36 @@ import (
 // Cell is a leaf of [Live]. It may be used at any time: when its leaf is gone, its
 // state says so, and a leaf that comes back has another cell.
 type Cell struct {
-	style paths.Style
-	leaf  encoding.Leaf // as a value alone
-	index []string
+	row   *shown
+	name  string
 	state atomic.Pointer[State]
 }
 
 // State is the value of a leaf at a time.
 type State struct {
 	Text    string
-	Time    time.Time // when it was found to be so
+	Time    time.Time // when it was found to be so, or its row: the later
 	Present bool
 
-	updates [gpb.Encoding_JSON_IETF + 1]atomic.Pointer[gpb.Update]
+	made atomic.Pointer[made]
 }
 
-// newCell returns the cell of a leaf, before its first value.
-func newCell(s paths.Style, l encoding.Leaf) *Cell {
-	l.Text = ""
-	return &Cell{style: s, leaf: l, index: paths.Index(s, l.Table, l.Key, l.Name)}
+// made is an update of a state as long as a stream holds it, and those of other encodings.
+type made struct {
+	encoding gpb.Encoding
+	update   weak.Pointer[gpb.Update]
+	next     *made
+}
+
+// without returns the list with the update of an encoding left out.
+func (m *made) without(e gpb.Encoding) *made {
+	switch {
+	case m == nil:
+		return nil
+	case m.encoding == e:
+		return m.next // an encoding is there once
+	}
+	return &made{m.encoding, m.update, m.next.without(e)}
 }
 
 // set replaces the state of the leaf.
@@ -45,26 +57,34 @@ func (c *Cell) set(text string, at time.Time, present bool) {
 func (c *Cell) State() *State { return c.state.Load() }
 
 // Style returns the style of the leaf's name.
-func (c *Cell) Style() paths.Style { return c.style }
+func (c *Cell) Style() paths.Style { return c.row.style }
 
 // Leaf returns the leaf with an empty text.
-func (c *Cell) Leaf() encoding.Leaf { return c.leaf }
+func (c *Cell) Leaf() encoding.Leaf {
+	return encoding.Leaf{Table: c.row.table, Key: c.row.key, Name: c.name}
+}
 
 // Path returns the leaf's path, its origin left out. It is a copy made at each call, so the
 // caller may change it.
 func (c *Cell) Path() *gpb.Path {
-	return paths.Path(c.style, paths.AtLeaf, c.leaf.Table, c.leaf.Key, c.leaf.Name)
+	return paths.Path(c.row.style, paths.AtLeaf, c.row.table, c.row.key, c.name)
 }
 
-// Update returns path and value of a state of the leaf, made once for all callers, who
-// must leave it unchanged.
+// Update returns path and value of a state of the leaf, made once for all callers that hold it
+// at the same time. They must leave it unchanged.
 func (c *Cell) Update(s *State, e gpb.Encoding) *gpb.Update {
-	if u := s.updates[e].Load(); u != nil {
-		return u
+	first := s.made.Load()
+	for m := first; m != nil; m = m.next {
+		if m.encoding != e {
+			continue
+		}
+		if u := m.update.Value(); u != nil {
+			return u
+		}
 	}
-	leaf := c.leaf
+	leaf := c.Leaf()
 	leaf.Text = s.Text
-	u := &gpb.Update{Path: c.Path(), Val: leaf.Value(c.style, e)}
-	s.updates[e].Store(u)
+	u := &gpb.Update{Path: c.Path(), Val: leaf.Value(c.row.style, e)}
+	s.made.CompareAndSwap(first, &made{e, weak.Make(u), first.without(e)})
 	return u
 }

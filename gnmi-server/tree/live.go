@@ -12,7 +12,6 @@ import (
 
 	"github.com/openconfig/gnmi/match"
 	"golang.org/x/sync/errgroup"
-	"sluice/gnmi-server/encoding"
 	"sluice/gnmi-server/paths"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
@@ -30,7 +29,9 @@ type Live struct {
 	mu      sync.RWMutex
 	applied chan struct{}   // closed by the next Apply
 	missing map[string]bool // databases still to be read
-	rows    [2]map[*paths.Table]map[string]map[string]*Cell
+	rows    map[*paths.Table]map[string]*entry
+	wanted  [2]map[*paths.Table]int // queries of subscribers, by style
+	making  sync.Mutex              // held, within mu, while cells of a row are made
 }
 
 // NewLive returns a view with only the rows that always exist. Its rows come with
@@ -39,15 +40,14 @@ func NewLive() *Live {
 	l := &Live{
 		ready: make(chan struct{}), match: match.New(), told: make(map[match.Client]struct{}),
 		missing: make(map[string]bool), applied: make(chan struct{}),
+		rows:   make(map[*paths.Table]map[string]*entry),
+		wanted: [2]map[*paths.Table]int{make(map[*paths.Table]int), make(map[*paths.Table]int)},
 	}
 	for _, name := range paths.Databases {
 		l.missing[name] = true
 	}
-	for s := range l.rows {
-		l.rows[s] = make(map[*paths.Table]map[string]map[string]*Cell)
-		for _, t := range paths.Tables() {
-			l.rows[s][t] = make(map[string]map[string]*Cell)
-		}
+	for _, t := range paths.Tables() {
+		l.rows[t] = make(map[string]*entry)
 	}
 	return l
 }
@@ -90,7 +90,7 @@ func (l *Live) Apply(database string, b sonicdb.Batch) {
 	}
 	if b.Initial {
 		for _, t := range paths.Tables() {
-			if t.Database == database && always(t) && l.rows[paths.YANG][t][t.Row] == nil {
+			if t.Database == database && always(t) && l.rows[t][t.Row] == nil {
 				changed = append(changed, l.row(t, sonicdb.Change{Row: rows.Row{Table: t.Name, Key: t.Row}, Deleted: true}, at)...)
 			}
 		}
@@ -103,7 +103,7 @@ func (l *Live) Apply(database string, b sonicdb.Batch) {
 
 	for _, c := range changed {
 		clear(l.told)
-		l.match.UpdateOnce(c, c.index, l.told)
+		l.match.UpdateOnce(c, paths.Index(c.row.style, c.row.table, c.row.key, c.name), l.told)
 	}
 	if all {
 		l.readyOnce.Do(func() { close(l.ready) })
@@ -133,56 +133,57 @@ func (l *Live) Await(ctx context.Context, changes []sonicdb.Change) {
 // holds is called with mu held.
 func (l *Live) holds(c sonicdb.Change) bool {
 	t := paths.Lookup(c.Row.Table)
-	cells := l.rows[paths.SonicDB][t][c.Row.Key]
+	e := l.rows[t][c.Row.Key]
 	if c.Deleted {
-		return len(cells) == 0
+		return e == nil || !e.there
 	}
-	leaves := Expand(paths.SonicDB, t, c.Row.Key, c.Row.Fields)
-	return len(leaves) == len(cells) && !slices.ContainsFunc(leaves, func(leaf encoding.Leaf) bool {
-		return cells[leaf.Name] == nil || cells[leaf.Name].State().Text != leaf.Text
-	})
+	return slices.Equal(Expand(paths.SonicDB, t, c.Row.Key, c.Row.Fields), e.leaves(paths.SonicDB, t, c.Row.Key))
 }
 
-// row applies a change to the cells of its row and returns the cells that differ since.
-// Its caller holds mu.
+// row applies a change to a row and returns the cells that differ since, of those that streams
+// have asked for. Its caller holds mu.
 func (l *Live) row(t *paths.Table, c sonicdb.Change, at time.Time) []*Cell {
-	var changed []*Cell
-	for s := range l.rows {
-		style := paths.Style(s)
-		var leaves []encoding.Leaf
-		if !c.Deleted || style == paths.YANG && always(t) {
-			leaves = Expand(style, t, c.Row.Key, c.Row.Fields)
+	key := c.Row.Key
+	e := l.rows[t][key]
+	if e == nil {
+		if c.Deleted && !always(t) {
+			return nil
 		}
-		cells := l.rows[s][t][c.Row.Key]
-		seen := make(map[string]bool, len(leaves))
-		for _, leaf := range leaves {
-			seen[leaf.Name] = true
-			cell := cells[leaf.Name]
-			if cell == nil {
-				cell = newCell(style, leaf)
-				if cells == nil {
-					cells = make(map[string]*Cell, len(leaves))
-					l.rows[s][t][c.Row.Key] = cells
-				}
-				cells[leaf.Name] = cell
-			} else if cell.State().Text == leaf.Text {
-				continue
-			}
-			cell.set(leaf.Text, at, true)
-			changed = append(changed, cell)
-		}
-		for name, cell := range cells {
-			if !seen[name] {
-				cell.set("", at, false)
-				changed = append(changed, cell)
-				delete(cells, name)
+		e = &entry{}
+		for s := range e.shown { // no leaf was there, not even a default
+			if l.wanted[s][t] > 0 {
+				e.shown[s] = &shown{style: paths.Style(s), table: t, key: key}
 			}
 		}
-		if len(cells) == 0 {
-			delete(l.rows[s][t], c.Row.Key)
+		l.rows[t][key] = e
+	}
+	for s := range e.shown {
+		if l.wanted[s][t] > 0 {
+			l.show(e, paths.Style(s), t, key) // as it was
 		}
 	}
+	e.fields, e.at, e.there = sonicdb.Pack(c.Row.Fields), at, !c.Deleted
+	var changed []*Cell
+	for s, shown := range e.shown {
+		if shown != nil {
+			changed = append(changed, shown.set(e.leaves(paths.Style(s), t, key), at)...)
+		}
+	}
+	if c.Deleted && !always(t) {
+		delete(l.rows[t], key)
+	}
 	return changed
+}
+
+// show returns a row in a style, with its cells. Its caller holds mu, for reading at least.
+func (l *Live) show(e *entry, s paths.Style, t *paths.Table, key string) *shown {
+	l.making.Lock()
+	defer l.making.Unlock()
+	if e.shown[s] == nil {
+		e.shown[s] = &shown{style: s, table: t, key: key}
+		e.shown[s].set(e.leaves(s, t, key), e.at)
+	}
+	return e.shown[s]
 }
 
 // Select returns the cells that a query means, sorted by table, key and leaf. The cells
@@ -193,7 +194,7 @@ func (l *Live) Select(q *paths.Query) []*Cell {
 	var all []*Cell
 	for i := range q.Parts {
 		p := &q.Parts[i]
-		of := l.rows[q.Style][p.Table]
+		of := l.rows[p.Table]
 		var keys []string
 		if key, ok := p.Key(); ok && !p.Table.Spelled {
 			keys = []string{key}
@@ -201,8 +202,8 @@ func (l *Live) Select(q *paths.Query) []*Cell {
 			keys = slices.Sorted(maps.Keys(of))
 		}
 		for _, key := range keys {
-			if p.HasRow(key) {
-				all = append(all, leavesOf(of[key], p.Leaves)...)
+			if e := of[key]; e != nil && p.HasRow(key) {
+				all = append(all, l.show(e, q.Style, p.Table, key).named(p.Leaves)...)
 			}
 		}
 	}
@@ -214,35 +215,38 @@ func (l *Live) Select(q *paths.Query) []*Cell {
 func (l *Live) Row(c *Cell) []*Cell {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return leavesOf(l.rows[c.style][c.leaf.Table][c.leaf.Key], nil)
-}
-
-// leavesOf returns the cells of a row by the names of leaves; nil: all.
-func leavesOf(row map[string]*Cell, names []string) []*Cell {
-	if names == nil {
-		names = slices.Sorted(maps.Keys(row))
+	e := l.rows[c.row.table][c.row.key]
+	if e == nil {
+		return nil
 	}
-	all := make([]*Cell, 0, len(names))
-	for _, name := range names {
-		if c := row[name]; c != nil {
-			all = append(all, c)
-		}
-	}
-	return all
+	return slices.Clone(l.show(e, c.row.style, c.row.table, c.row.key).cells)
 }
 
 // Subscribe has client.Update called with every *[Cell] that queries name when it
 // changes, until stop is called. Update must return at once: it holds up all subscribers.
 func (l *Live) Subscribe(client match.Client, queries ...*paths.Query) (stop func()) {
+	l.want(1, queries)
 	var removes []func()
 	for _, q := range queries {
 		for _, index := range q.Indexes() {
 			removes = append(removes, l.match.AddQuery(index, client))
 		}
 	}
-	return func() {
+	return sync.OnceFunc(func() {
 		for _, remove := range removes {
 			remove()
+		}
+		l.want(-1, queries)
+	})
+}
+
+// want counts n more queries of subscribers.
+func (l *Live) want(n int, queries []*paths.Query) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, q := range queries {
+		for i := range q.Parts {
+			l.wanted[q.Style][q.Parts[i].Table] += n
 		}
 	}
 }

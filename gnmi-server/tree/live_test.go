@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/protobuf/proto"
+	"sluice/gnmi-server/encoding"
 	"sluice/gnmi-server/paths"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
@@ -193,4 +194,81 @@ func TestTimesAreInOrder(t *testing.T) {
 	if cell.State().Time.Before(read) {
 		t.Errorf("the change bears %v, and who looked at %v has not got it", cell.State().Time, read)
 	}
+}
+
+// A row that no stream asks for takes little more than its texts: a switch has one in
+// SLUICE_ASIC_OBJECT for each flow. A stream that asks later has all of its leaves.
+func TestRowsThatNoStreamAsksForAreSmall(t *testing.T) {
+	const n, most = 20_000, 450 // octets a row, of which texts and names have 260
+	l := NewLive()
+	batch := sonicdb.Batch{Initial: true}
+	object := func(i int) sonicdb.Change {
+		return row("SLUICE_ASIC_OBJECT", fmt.Sprintf("oid:0x80000000%08x", i), texts{
+			"key": fmt.Sprintf("flow 2001:db8::1,2001:db8:bad::2,%06x", i), "type": "acl_entry",
+			"attributes": fmt.Sprintf("TABLE_ID=oid:0x7000000000001 PRIORITY=10 FIELD_DST_IPV6=2001:db8:bad::2 FIELD_BTH_DST_QP=%06x ACTION_COUNTER=oid:0x9000000%08x", i, i),
+		})
+	}
+	for i := range n {
+		batch.Changes = append(batch.Changes, object(i))
+	}
+	before := heap()
+	l.Apply("STATE_DB", batch)
+	clear(batch.Changes)
+	if took := int(heap()-before) / n; took > most {
+		t.Errorf("%d octets a row, want at most %d", took, most)
+	}
+	cells := l.Select(query(t, "", "/sonic-sluice-state/SLUICE_ASIC_OBJECT"))
+	if len(cells) != 4*n || !cells[0].State().Present || cells[0].State().Time.IsZero() {
+		t.Errorf("%d leaves, the first %+v", len(cells), cells[0].State())
+	}
+	runtime.KeepAlive(batch)
+}
+
+// heap returns the octets that are in use after a collection.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// Streams that send a state at the same time share its update, one for each encoding; what no
+// stream holds is freed.
+func TestStreamsShareUpdates(t *testing.T) {
+	l := NewLive()
+	l.Apply("CONFIG_DB", sonicdb.Batch{Changes: []sonicdb.Change{row("SLUICE_THRESHOLD", "gold", texts{"high_bytes": "7"})}})
+	c := l.Select(query(t, "", "/sonic-sluice/SLUICE_THRESHOLD/SLUICE_THRESHOLD_LIST[name=gold]/high_bytes"))[0]
+	s := c.State()
+	for range 3 {
+		held := map[gpb.Encoding]*gpb.Update{}
+		for _, e := range encoding.Supported {
+			held[e] = c.Update(s, e)
+		}
+		runtime.GC()
+		for e, u := range held {
+			if again := c.Update(s, e); again != u {
+				t.Errorf("%v is made again while it is held", e)
+			}
+		}
+		first := s.made.Load()
+		if n := first.count(); n != len(encoding.Supported) {
+			t.Errorf("%d updates of %d encodings", n, len(encoding.Supported))
+		}
+		runtime.KeepAlive(held)
+		clear(held)
+		runtime.GC()
+		for m := first; m != nil; m = m.next {
+			if m.update.Value() != nil {
+				t.Errorf("%v stays, though no stream holds it", m.encoding)
+			}
+		}
+	}
+}
+
+// count returns the length of a list.
+func (m *made) count() (n int) {
+	for ; m != nil; m = m.next {
+		n++
+	}
+	return n
 }

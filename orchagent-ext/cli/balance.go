@@ -48,6 +48,8 @@ type balance struct {
 	Placed  *placed `json:"placed,omitempty"` // with --placed
 	// Redirect is what rules to next hops make of the hash of the 5-tuple.
 	Redirect redirected `json:"redirect"`
+
+	drawn []*load // the panels of the picture
 }
 
 // redirected is the result of rules to next hops, one for each 5-tuple that leaves its path.
@@ -82,6 +84,8 @@ func newBalanceCommand() *cobra.Command {
 		Long: `Show how equal-cost multipath (ECMP) over n paths spreads the traffic of a capture when it
 hashes on the 5-tuple alone, on the 5-tuple and the flow label that is in the packets, and on the
 5-tuple and the label that Sluice would write, under both algorithms. IPv4 packets have no label.
+
+--svg draws three of these: as the packets were sent, with a label, and with labels that are chosen.
 
 With --placed it also shows labels that are chosen so that paths fill evenly: the flow's first
 packet decides, by what was sent until then; a flow that is idle for 50 ms may get another label.
@@ -123,7 +127,7 @@ switch uses; crc32 and crc16 over the same fields model ASICs.`,
 			defer f.Abort()
 			drawing = f
 		}
-		s, err := b.measure(cmd, args[0], *which == "all", place)
+		s, err := b.measure(cmd, args[0], *which == "all", place, svg != "")
 		if err != nil {
 			return err
 		}
@@ -133,7 +137,7 @@ switch uses; crc32 and crc16 over the same fields model ASICs.`,
 			return fmt.Errorf("%s: no packet to spread (--traffic %s)", args[0], *which)
 		}
 		if drawing != nil {
-			if err := errors.Join(drawing.Wrap(chart.SVG(drawing, b.title(), b.groups())), drawing.Close()); err != nil {
+			if err := errors.Join(drawing.Wrap(chart.SVG(drawing, b.title(), b.groups(b.drawn))), drawing.Close()); err != nil {
 				return err
 			}
 		}
@@ -146,7 +150,7 @@ switch uses; crc32 and crc16 over the same fields model ASICs.`,
 }
 
 // measure adds the packets of a capture to the loads of the paths.
-func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (scan, error) {
+func (b *balance) measure(cmd *cobra.Command, name string, all, place, draw bool) (scan, error) {
 	hash, err := ecmp.Parse(b.Hash)
 	if err != nil {
 		return scan{}, err
@@ -159,7 +163,7 @@ func (b *balance) measure(cmd *cobra.Command, name string, all, place bool) (sca
 		return scan{}, err
 	}
 	defer r.Close()
-	table, err := ways.New(ways.Config{Hash: hash, Paths: []int{b.Paths}, Placed: place, Redirected: true, Capacity: capacityFor(r)})
+	table, err := ways.New(ways.Config{Hash: hash, Paths: []int{b.Paths}, Placed: place || draw, Redirected: true, Capacity: capacityFor(r)})
 	if err != nil {
 		return scan{}, err
 	}
@@ -197,6 +201,10 @@ func (b *balance) take(r ways.Result, place bool) {
 		b.Spreads = append(b.Spreads, &load{"5-tuple + placed label", r.Placed})
 		b.Placed = &placed{r.Moves, r.PlacedFloor}
 	}
+	b.drawn = []*load{{"as sent", r.Packet}}
+	if !b.unlabelled() {
+		b.drawn = append(b.drawn, &load{"with a label (draft-literal)", r.Literal}, &load{"placed: labels chosen by load", r.Placed})
+	}
 	b.Redirect = redirected{r.Redirected.WorstToMean, r.Rules, r.RedirectedFloor}
 }
 
@@ -205,10 +213,9 @@ func (b *balance) title() string {
 	return fmt.Sprintf("ECMP over %d paths, %s hash: %s of each path", b.Paths, b.Hash, b.Weights)
 }
 
-// groups returns one group of bars for each way to choose paths, in the order of
-// b.Spreads, with a bar for each path. The text of a bar is its load in the unit of the
+// groups returns one group of bars for each of some ways to choose paths, with a bar for each path. The text of a bar is its load in the unit of the
 // whole chart.
-func (b *balance) groups() []chart.Group {
+func (b *balance) groups(of []*load) []chart.Group {
 	divisor, unit := b.unit()
 	text := func(load uint64) string {
 		if divisor == 1 {
@@ -217,7 +224,7 @@ func (b *balance) groups() []chart.Group {
 		return fmt.Sprintf("%.2f%s", float64(load)/divisor, unit)
 	}
 	var groups []chart.Group
-	for _, s := range b.shown() {
+	for _, s := range of {
 		groups = append(groups, s.Group(s.By, func(path int) string { return fmt.Sprint("path ", path) }, text))
 	}
 	return groups
@@ -269,7 +276,7 @@ func (b *balance) unit() (divisor float64, name string) {
 // load, the number of paths the worst. width is that of the terminal; 0: there is none.
 func (b *balance) print(w io.Writer, width int) error {
 	fmt.Fprintf(w, "%s\n\n", b.title())
-	if err := chart.Text(w, b.groups(), cmp.Or(width, chartWidth)); err != nil {
+	if err := chart.Text(w, b.groups(b.shown()), cmp.Or(width, chartWidth)); err != nil {
 		return err
 	}
 	var parts []string

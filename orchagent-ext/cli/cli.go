@@ -38,7 +38,8 @@ const statusStale = 3
 
 // Run executes one command line of the program of that version and returns the exit
 // status: 1, and one line on stderr, for every error; 2 where sai-check found no method; 3
-// where sluiced does not run, or is silent, and what is shown is stale; 130, as of shells, where the user interrupted a command that ended well.
+// where sluiced does not run, or is silent, and what is shown is stale; 5 where a switch of
+// --target did not answer, 6 where some were left changed; 130, as of shells, where the user interrupted a command that ended well.
 func Run(ctx context.Context, programVersion string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	version = programVersion
 	return run(ctx, args, stdin, stdout, stderr)
@@ -55,12 +56,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		cobra.EnablePrefixMatching = true // as SONiC's own commands
 	}
 	return kit.Execute(ctx, cmd, prefix, args, stdin, stdout, stderr, func(err error) int {
-		stale := (*show.StaleError)(nil)
+		stale, silent := (*show.StaleError)(nil), (*unanswered)(nil)
 		switch {
 		case errors.Is(err, errNoMethod):
 			return 2
 		case errors.As(err, &stale):
 			return statusStale
+		case errors.As(err, &silent):
+			return statusUnanswered
 		}
 		return 1
 	})
@@ -90,7 +93,7 @@ func NewRootCommand(tables bool) *cobra.Command {
 // commands of its tables.
 func groups(tables bool) []kit.Group {
 	return []kit.Group{
-		{Title: "Use it", Commands: []*cobra.Command{newDoctorCommand(), newShowCommand(), newTopCommand(), newBalanceCommand(), newConfigCommand(tables), newDiffCommand(), newRollbackCommand(), newClearCommand()}},
+		{Title: "Use it", Commands: []*cobra.Command{newDoctorCommand(), newShowCommand(), newTopCommand(), newViewCommand(), newBalanceCommand(), newConfigCommand(tables), newDiffCommand(), newRollbackCommand(), newClearCommand(), newRecordCommand()}},
 		{Title: "Look", Commands: []*cobra.Command{newObserveCommand(), newPathCommand(), newListenCommand(), newAdviceCommand()}},
 		{Title: "Captures", Commands: []*cobra.Command{newDecodeCommand(), newExportCommand(), newCaptureCommand()}},
 		{Title: "Plan", Commands: []*cobra.Command{newSimCommand()}},

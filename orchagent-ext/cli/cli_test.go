@@ -348,8 +348,9 @@ func TestBalanceSeesLabelsInThePacket(t *testing.T) {
 	}
 	svg := filepath.Join(dir, "b.svg")
 	good(t, "balance", out, "--svg", svg)
-	if content, err := os.ReadFile(svg); err != nil || !bytes.HasPrefix(content, []byte("<svg")) && !bytes.HasPrefix(content, []byte("<?xml")) {
-		t.Errorf("%.40s %v", content, err)
+	if content, err := os.ReadFile(svg); err != nil || !bytes.HasPrefix(content, []byte("<svg")) && !bytes.HasPrefix(content, []byte("<?xml")) ||
+		!bytes.Contains(content, []byte("<desc id=\"chart-desc\">3 bar charts")) || !bytes.Contains(content, []byte(">as sent<")) || !bytes.Contains(content, []byte(">placed: ")) {
+		t.Errorf("%.400s %v", content, err)
 	}
 	good(t, "gen", in, "--force", "--sport", "per-qp", "--packets", "640", "--payload", "64")
 	if worst := spreadOf(t, in); worst["5-tuple"] >= 2.5 {

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sluice/orchagent-ext/cli/kit"
+	"sluice/orchagent-ext/cli/rollout"
 	"sluice/orchagent-ext/cli/settings"
 	"sluice/orchagent-ext/cli/units"
 	"sluice/yang/rows"
@@ -33,12 +34,20 @@ func newConfigCommand(tables bool) *cobra.Command {
 judged as a whole, with what it refers to, and written all or nothing. sluiced acts on it within
 milliseconds; "sluice show status" says so, and names rows that are not in force.
 
-"sluice diff" shows what the last change did, "sluice rollback" takes it back.`,
+"sluice diff" shows what the last change did, "sluice rollback" takes it back.
+
+With --target it changes other switches by gNMI, all or none: all are read and their rows judged before
+anything is written. Each writes the change, and takes it back by itself after 60 s unless it is
+confirmed; when all hold it, it is confirmed, else it is taken back. Each switch has a line with
+the result. A command that sets --admin-state disabled, and nothing else, is the exception: it is written at
+once, and for good, to each switch that answers, whatever becomes of the others.`,
 		Example: `  sluice config port set Ethernet0 --role edge
   sluice config flow-label set --admin-state enabled --manage-switch-hash true
   sluice config flow-label del manage-switch-hash
   sluice config port del Ethernet0
-  sluice config load config_db.json --dry-run`,
+  sluice config load config_db.json --dry-run
+  sluice config flow-label set --admin-state enabled --target leaf1,leaf2
+  sluice config global set --admin-state disabled --target all`,
 		Args: kit.Words,
 		RunE: kit.Help,
 	}
@@ -46,6 +55,7 @@ milliseconds; "sluice show status" says so, and names rows that are not in force
 	s.databases = addDatabases(cmd.PersistentFlags())
 	s.addJournal(cmd.PersistentFlags())
 	s.addDry(cmd.PersistentFlags())
+	s.fleet = addFleet(cmd, cmd.PersistentFlags(), "the rows that change, with their fields before and after; with --target an object for each switch")
 	cmd.AddCommand(s.load())
 	if !tables {
 		return cmd
@@ -63,6 +73,7 @@ type settingsCommand struct {
 	databases *databaseFlags
 	journal   string
 	dry       bool
+	fleet     *fleetFlags // nil: of diff
 }
 
 // defaultJournal is beside the files that sluiced keeps over a reboot.
@@ -105,15 +116,24 @@ func (s *settingsCommand) file() string {
 	return strings.TrimSuffix(s.journal, ext) + "-" + filepath.Base(s.databases.namespace) + ext
 }
 
-// change carries out a change; a dry run prints it.
+// change carries out a change, here or on the switches of --target; a dry run prints it.
 func (s *settingsCommand) change(cmd *cobra.Command, change settings.Change) error {
+	if err := s.fleet.check(cmd.Flags()); err != nil {
+		return err
+	}
+	if s.fleet.used(cmd.Flags()) {
+		return s.setTargets(cmd, change)
+	}
 	return s.open(cmd, func(w *settings.Writer) error {
 		edits, err := w.Change(cmd.Context(), whoami(), commandLine(cmd), settings.WithDevices(change, kit.Devices()))
 		if err != nil {
 			return err
 		}
 		warnOfCommit(cmd.ErrOrStderr(), edits)
-		if !s.dry {
+		switch format := *s.fleet.format; {
+		case format.Data():
+			return format.Write(cmd.OutOrStdout(), append([]settings.Edit{}, edits...))
+		case !s.dry:
 			return nil
 		}
 		if len(edits) == 0 {
@@ -172,6 +192,12 @@ func (s *settingsCommand) set(t *settings.Table) *cobra.Command {
 				given[name] = *value
 			}
 		}
+		if s.fleet.used(cmd.Flags()) && !s.dry && rollout.Disables(given) {
+			if err := s.fleet.check(cmd.Flags()); err != nil {
+				return err
+			}
+			return s.disableTargets(cmd, t.Name, keyOf(t, args))
+		}
 		return s.change(cmd, t.Set(keyOf(t, args), given))
 	}
 	return cmd
@@ -220,6 +246,9 @@ several ASICs the part of this one counts. - is standard input.`,
 		f, err := s.readConfig(cmd, args[0])
 		if err != nil {
 			return err
+		}
+		if s.fleet.used(cmd.Flags()) {
+			f.Rows, f.Gone = settings.OfModels(f.Rows), settings.OfModels(f.Gone)
 		}
 		return s.change(cmd, f.Load())
 	}

@@ -29,19 +29,35 @@ func newDiffCommand() *cobra.Command {
 config", or before the last N: also what gNMI and others have changed since. With FILE, in the form
 of config_db.json (- is standard input): how they differ from it.
 
-A line with - has what is not in CONFIG_DB any more, one with + what is there instead.`,
+A line with - has what is not in CONFIG_DB any more, one with + what is there instead.
+
+With --target it compares other switches, which it asks by gNMI, with FILE, or with what each was before
+its last change by "sluice config --target" from this machine; rows of PORT are left out.`,
 		Example: `  sluice diff
   sluice diff --last 3 --json
-  sluice diff config_db.json`,
+  sluice diff config_db.json
+  sluice diff config_db.json --target leaf1,leaf2
+  sluice diff --target all`,
 		Args: kit.Between(0, "FILE"),
 	}
 	s.databases = addDatabases(cmd.Flags())
 	s.addJournal(cmd.Flags())
+	switches := addTargets(cmd.Flags())
+	completeTargets(cmd)
+	var folder string
+	addTargetJournal(cmd.Flags(), &folder)
+	kit.ForExperts(cmd.Flags(), "target-journal")
 	cmd.Flags().IntVar(&last, "last", 1, "compare with what was there before the last so many changes")
 	format := kit.AddFormat(cmd.Flags(), "a list of rows with their fields before and after")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && cmd.Flags().Changed("last") {
 			return errors.New("--last and FILE do not go together")
+		}
+		if err := s.checkTargets(cmd, switches); err != nil {
+			return err
+		}
+		if switches.used(cmd.Flags()) {
+			return s.diffTargets(cmd, switches, last, args, folder, *format)
 		}
 		return s.open(cmd, func(w *settings.Writer) error {
 			now, err := settings.Read(cmd.Context(), w.Store)
@@ -52,20 +68,24 @@ A line with - has what is not in CONFIG_DB any more, one with + what is there in
 			if err != nil {
 				return err
 			}
-			edits := settings.Compare(before, now)
-			out := cmd.OutOrStdout()
-			if format.Data() {
-				return format.Write(out, append([]settings.Edit{}, edits...))
-			}
-			if len(edits) == 0 {
-				_, err := fmt.Fprintf(out, "No difference from %s.\n", text.Printable(named))
-				return err
-			}
-			fmt.Fprintf(out, "--- %s\n+++ CONFIG_DB\n", text.Printable(named))
-			return printLines(out, settings.Lines(edits))
+			return printDiff(cmd, *format, settings.Compare(before, now), named)
 		})
 	}
 	return cmd
+}
+
+// printDiff prints the differences of CONFIG_DB from a configuration of that name.
+func printDiff(cmd *cobra.Command, format output.Format, edits []settings.Edit, named string) error {
+	out := cmd.OutOrStdout()
+	if format.Data() {
+		return format.Write(out, append([]settings.Edit{}, edits...))
+	}
+	if len(edits) == 0 {
+		_, err := fmt.Fprintf(out, "No difference from %s.\n", text.Printable(named))
+		return err
+	}
+	fmt.Fprintf(out, "--- %s\n+++ CONFIG_DB\n", text.Printable(named))
+	return printLines(out, settings.Lines(edits))
 }
 
 // point returns the configuration that CONFIG_DB, which is now so, is compared with, and its name.
@@ -106,11 +126,7 @@ func (s *settingsCommand) readConfig(cmd *cobra.Command, name string) (*settings
 func printLines(w io.Writer, lines []settings.Line) error {
 	t := output.NewTable(w, output.Style{})
 	for _, l := range lines {
-		sign := "-"
-		if l.Added {
-			sign = "+"
-		}
-		t.Row(sign+" "+l.Row, l.Field, l.Value)
+		t.Row(l.Sign()+" "+l.Row, l.Field, l.Value)
 	}
 	return t.End()
 }

@@ -47,11 +47,16 @@ judges that capture alone: how much passed, in which direction, and whether that
 source ports or flow labels separate the queue pairs of two hosts; how full the fullest of so many uplinks
 is beside the mean, now, with labels, with rules to next hops, and with labels that are chosen (the
 figures of sluice balance); who is behind marks, CNPs and PFC; and what was lost. Samples of sFlow are judged as samples; of a capture that
-has one of N packets, say --sampled N. Without a FILE it judges the machine: kernel, its multipath
+has one of N packets, say --sampled N. Without a FILE it judges the machine: versions, kernel, its multipath
 hash and seed, rights of this user, clock, ASIC, databases, sluiced, and the methods that the switch has.
 
 The answer is for the kind of switch that --switch names; with --dev for this machine, as its sluiced
 reports.
+
+With --target it judges the switches of a fabric by gNMI, all at the same time: a line for each fault, the
+worst first, such as a sluiced that does not run, methods and rows that are not in force, holds that never
+end, drops, uneven uplinks, drift, and clocks that differ; with --for by what passes in that time. The exit
+status is 5 where a switch did not answer.
 
 ok: nothing to do. note: works, with a limit. act: something is to be done. unknown: not to be read.
 The exit status is 0 for each of them; with --fail-on act it is 4 where a verdict is act, and with
@@ -59,29 +64,41 @@ The exit status is 0 for each of them; with --fail-on act it is 4 where a verdic
 		Example: `  sluice doctor
   sluice doctor --dev any --for 10s
   sluice doctor capture.pcap
-  sluice doctor capture.pcap --switch sonic-202505 --paths 8 --fail-on act`,
+  sluice doctor capture.pcap --switch sonic-202505 --paths 8 --fail-on act
+  sluice doctor --target all`,
 		Args: kit.Between(0, "FILE"),
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&devices, "dev", "i", nil, "device whose packets are judged, too, or any for all of them; again for more")
-	flags.DurationVar(&span, "for", 10*time.Second, "how long packets are watched, with --dev")
+	flags.DurationVar(&span, "for", 10*time.Second, "how long packets are watched, with --dev; time between two readings, with --target")
 	flags.IntSliceVar(&o.paths, "paths", []int{4, 8, 16}, "uplinks of the leaf; several are compared")
 	flags.Uint32Var(&o.sampled, "sampled", 1, "the capture has one of so many packets; sFlow says so itself")
 	flags.StringVar(&kind, "switch", "", "kind of switch that the commands are for: "+doctor.Names())
 	failOn := kit.AddChoice(flags, "fail-on", "exit with status 4 where a verdict is so bad or worse", "never", "act", "note")
 	format := kit.AddFormat(flags, "one object a line")
 	dbs := addDatabases(flags)
+	switches := addTargets(flags)
+	completeTargets(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := o.check(); err != nil {
+			return err
+		}
+		if err := checkFleet(cmd, switches, args); err != nil {
 			return err
 		}
 		switch {
 		case len(args) > 0 && devices != nil:
 			return errors.New("either --dev or a FILE, not both")
-		case flags.Changed("for") && devices == nil:
-			return errors.New("--for goes with --dev")
+		case flags.Changed("for") && devices == nil && !switches.used(flags):
+			return errors.New("--for goes with --dev or --target")
 		case span <= 0:
 			return fmt.Errorf("--for %v: must be more than 0", span)
+		}
+		if switches.used(flags) {
+			if !flags.Changed("for") {
+				span = 0
+			}
+			return judgeFleet(cmd, switches, span, *format, *failOn)
 		}
 		f := doctor.Facts{}
 		var err error
@@ -223,7 +240,10 @@ func (o *doctorOptions) watch(cmd *cobra.Command, devices []string, span time.Du
 // factsOfMachine collects what Judge judges. Whatever cannot be read is left unknown. root
 // is the folder that file names begin at.
 func factsOfMachine(ctx context.Context, dbs *databaseFlags, root string) *doctor.Machine {
-	m := &doctor.Machine{Release: machine.Running(), ProcessStatus: machine.OwnStatus(), ClockError: machine.ClockError()}
+	m := &doctor.Machine{Tool: version, Release: machine.Running(), ProcessStatus: machine.OwnStatus(), ClockError: machine.ClockError()}
+	if self, err := os.Executable(); err == nil {
+		m.Installed = versionOfProgram(ctx, filepath.Dir(self), "sluiced").Version
+	}
 	m.Hash, m.HashError = nexthops.Hash(false)
 	m.ASIC, m.SONiC, m.Syncd = machine.ASIC(root), machine.Release(root), runs(root, "syncd")
 	m.DatabaseError = readDatabases(ctx, dbs, m)

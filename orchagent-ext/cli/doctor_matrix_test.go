@@ -473,8 +473,10 @@ func TestDoctorsCommandsAreRight(t *testing.T) {
 		}
 	}
 	databasesOf(t, rows.Row{Table: "PORT", Key: "eth1", Fields: map[string]string{"lanes": "1"}}, rows.Row{Table: "PORT", Key: "Ethernet0", Fields: map[string]string{"lanes": "2"}})
+	sflow := 0
 	for c := range seen {
-		if c == "sudo config sflow enable" { // of SONiC
+		if c == "sudo config feature state sflow enabled" || c == "sudo config sflow enable" { // of SONiC
+			sflow++
 			continue
 		}
 		words := strings.Fields(strings.Replace(c, "sudo config sluice", "sluice config", 1))
@@ -482,8 +484,8 @@ func TestDoctorsCommandsAreRight(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", c, code, errs)
 		}
 	}
-	if len(seen) < 8 {
-		t.Errorf("%d commands: %v", len(seen), seen)
+	if len(seen) < 8 || sflow != 2 {
+		t.Errorf("%d commands, %d of sFlow: %v", len(seen), sflow, seen)
 	}
 }
 

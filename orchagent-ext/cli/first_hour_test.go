@@ -129,7 +129,7 @@ func TestFirstHourDoctorJudgesACaptureAndAMachine(t *testing.T) {
 		t.Errorf("one queue pair over IPv4: %v", got)
 	}
 	got := checks("--db-config", filepath.Join(t.TempDir(), "none.json"))
-	for _, check := range []string{"kernel", "hash", "rights", "clock", "asic", "databases"} {
+	for _, check := range []string{"version", "kernel", "hash", "rights", "clock", "asic", "databases"} {
 		if got[check] == "" {
 			t.Errorf("the machine is judged without %s: %v", check, got)
 		}

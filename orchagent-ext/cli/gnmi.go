@@ -4,13 +4,12 @@ package cli
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +22,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"sluice/orchagent-ext/cli/targets"
 	"sluice/orchagent-ext/cli/trace"
 	"sluice/yang/text"
 )
@@ -32,38 +32,48 @@ const gnmiTimeout = 10 * time.Second
 
 // gnmiFlags are the flags by which the sluice-gnmi of other switches is reached.
 type gnmiFlags struct {
-	port           uint16
-	ca, cert, key  string
-	user, password string // password: the file whose first line it is
-	switches       []string
+	port     uint16
+	login    targets.Login
+	switches []string
+	names    []string // of these flags
 }
 
-// addGNMI adds the flags of the connections to other switches' sluice-gnmi, for --trace.
-func addGNMI(flags *pflag.FlagSet) *gnmiFlags {
-	g := &gnmiFlags{}
-	flags.Uint16Var(&g.port, "gnmi-port", 50070, "port of sluice-gnmi, with --trace")
-	flags.StringVar(&g.ca, "gnmi-ca", "", "PEM `file` of the CAs that may have signed the switches' certificates; default: those of this machine")
-	flags.StringVar(&g.cert, "gnmi-cert", "", "PEM `file` of the certificate to show to switches")
-	flags.StringVar(&g.key, "gnmi-key", "", "PEM `file` of its key")
-	flags.StringVar(&g.user, "gnmi-user", "", "user of the switches' sluice-gnmi")
-	flags.StringVar(&g.password, "gnmi-password-file", "", "`file` whose first line is the user's password")
-	flags.StringArrayVar(&g.switches, "switch", nil, "`NAME=ADDRESS[:PORT]` of a switch's sluice-gnmi; may be given again")
+// loginFlags are the names of the flags of a login.
+var loginFlags = []string{"gnmi-port", "gnmi-ca", "gnmi-cert", "gnmi-key", "gnmi-user", "gnmi-password-file"}
+
+// loginFlag returns the name of the flag of a field of a login.
+func loginFlag(key string) string { return "--gnmi-" + key }
+
+// addLogin adds the flags of connections to other switches' sluice-gnmi, which go with another
+// flag. Their defaults are variables of the environment, and so is the password.
+func addLogin(flags *pflag.FlagSet, with string) *gnmiFlags {
+	g := &gnmiFlags{login: targets.Login{Password: os.Getenv("SLUICE_TARGET_PASSWORD")}, names: slices.Clone(loginFlags)}
+	flags.Uint16Var(&g.port, "gnmi-port", targets.Port, "port of sluice-gnmi, with "+with)
+	file := func(value *string, name, variable, usage string) {
+		flags.StringVar(value, name, os.Getenv(variable), usage+" ("+variable+")")
+	}
+	file(&g.login.CA, "gnmi-ca", "SLUICE_TARGET_CA", "PEM `file` of the CAs that may have signed the switches' certificates; default: those of this machine")
+	file(&g.login.Cert, "gnmi-cert", "SLUICE_TARGET_CERT", "PEM `file` of the certificate to show to switches")
+	file(&g.login.Key, "gnmi-key", "SLUICE_TARGET_KEY", "PEM `file` of its key")
+	file(&g.login.User, "gnmi-user", "SLUICE_TARGET_USER", "user of the switches' sluice-gnmi; SLUICE_TARGET_PASSWORD may have the password")
+	file(&g.login.PasswordFile, "gnmi-password-file", "SLUICE_TARGET_PASSWORD_FILE", "`file` whose first line is the user's password")
 	return g
 }
 
-// check judges the flags as a whole.
-func (g *gnmiFlags) check(flags *pflag.FlagSet, used bool) error {
-	for _, name := range []string{"gnmi-port", "gnmi-ca", "gnmi-cert", "gnmi-key", "gnmi-user", "gnmi-password-file", "switch"} {
-		if flags.Changed(name) && !used {
-			return fmt.Errorf("--%s goes with --trace", name)
+// addSwitches adds --switch, by which --trace finds the sluice-gnmi of other switches.
+func addSwitches(flags *pflag.FlagSet, g *gnmiFlags) {
+	g.names = append(g.names, "switch")
+	flags.StringArrayVar(&g.switches, "switch", nil, "`NAME=ADDRESS[:PORT]` of a switch's sluice-gnmi, with --trace; may be given again")
+}
+
+// check judges the flags as a whole. They go with another flag, which may be used or not.
+func (g *gnmiFlags) check(flags *pflag.FlagSet, with string, used bool) error {
+	for _, name := range g.names {
+		if flagIn(flags, name) && !used {
+			return fmt.Errorf("--%s goes with %s", name, with)
 		}
 	}
-	switch {
-	case (g.cert == "") != (g.key == ""):
-		return errors.New("--gnmi-cert and --gnmi-key go together")
-	case (g.user == "") != (g.password == ""):
-		return errors.New("--gnmi-user and --gnmi-password-file go together")
-	case g.port == 0:
+	if g.port == 0 {
 		return errors.New("--gnmi-port 0: 1 to 65535 are possible")
 	}
 	for _, s := range g.switches {
@@ -77,42 +87,13 @@ func (g *gnmiFlags) check(flags *pflag.FlagSet, used bool) error {
 // gnmiClient asks switches.
 type gnmiClient struct {
 	*gnmiFlags
-	tls   tls.Config
-	login []string // of the metadata
+	*targets.Credentials
 }
 
-// client judges the flags, and reads the files that they name.
-func (g *gnmiFlags) client(flags *pflag.FlagSet, used bool) (*gnmiClient, error) {
-	if err := g.check(flags, used); err != nil {
-		return nil, err
-	}
-	c := &gnmiClient{gnmiFlags: g, tls: tls.Config{MinVersion: tls.VersionTLS12}}
-	if g.ca != "" {
-		pem, err := os.ReadFile(g.ca)
-		if err != nil {
-			return nil, fmt.Errorf("--gnmi-ca: %w", err)
-		}
-		c.tls.RootCAs = x509.NewCertPool()
-		if !c.tls.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--gnmi-ca %s holds no certificate in PEM", g.ca)
-		}
-	}
-	if g.cert != "" {
-		own, err := tls.LoadX509KeyPair(g.cert, g.key)
-		if err != nil {
-			return nil, fmt.Errorf("--gnmi-cert and --gnmi-key: %w", err)
-		}
-		c.tls.Certificates = []tls.Certificate{own}
-	}
-	if g.user != "" {
-		secret, err := os.ReadFile(g.password)
-		if err != nil {
-			return nil, fmt.Errorf("--gnmi-password-file: %w", err)
-		}
-		line, _, _ := strings.Cut(string(secret), "\n")
-		c.login = []string{"username", g.user, "password", strings.TrimSuffix(line, "\r")}
-	}
-	return c, nil
+// client reads the files that the flags name.
+func (g *gnmiFlags) client() (*gnmiClient, error) {
+	read, err := g.login.Load(loginFlag)
+	return &gnmiClient{g, read}, err
 }
 
 // where is the address of a switch's sluice-gnmi: of its flag, of management, or by its
@@ -138,9 +119,9 @@ func (g *gnmiFlags) where(name, management string) string {
 // destination.
 func (g *gnmiClient) ask(ctx context.Context, name, management string, q *pathQuery) (*trace.Switch, error) {
 	at := g.where(name, management)
-	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(ctx, g.login...), gnmiTimeout)
+	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(ctx, g.Metadata...), gnmiTimeout)
 	defer cancel()
-	identity := g.tls.Clone()
+	identity := g.TLS.Clone()
 	identity.ServerName = name
 	// a target cannot have a zone of IPv6
 	dial := func(ctx context.Context, _ string) (net.Conn, error) {
@@ -157,7 +138,7 @@ func (g *gnmiClient) ask(ctx context.Context, name, management string, q *pathQu
 		return nil, fmt.Errorf("sluice-gnmi at %s: %w", at, err)
 	}
 	if len(hops) == 0 {
-		return nil, errors.New("it publishes no next hops: set SLUICE|global publish_next_hops=enabled there")
+		return nil, errNoNextHops
 	}
 	hashes, err := read(ctx, c, trace.TableHash)
 	if err != nil {

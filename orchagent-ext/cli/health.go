@@ -254,10 +254,11 @@ func newHealthRecord(d *health.Direction) healthRecord {
 		CE: d.CE, CEShare: float64(d.CE) / float64(d.Packets), Payload: d.Payload, Gaps: d.Gaps, Missing: d.Missing, Lost: d.Lost(),
 		Reordered: d.Reordered, Recovered: d.Recovered, Duplicates: d.Duplicates, Retransmitted: d.Retransmitted, Restarts: d.Restarts,
 		Stalls: d.Stalls, Stalled: float64(d.Stalled) / nsPerUs, LongestStall: float64(d.LongestStall) / nsPerUs,
-		Messages: newQuantiles(d.Sizes, 1), RTT: newQuantiles(d.RTT, nsPerUs), Sent: newAnswers(d),
+		Messages: newQuantiles(d.Sizes(), 1), RTT: newQuantiles(d.RTT(), nsPerUs), Sent: newAnswers(d),
 	}
 	if d.From != flow.None {
-		r.SrcQP = &d.Source
+		qp := d.Source
+		r.SrcQP = &qp
 	}
 	if rate, ok := d.Goodput(); ok {
 		r.Goodput = &rate

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"sluice/orchagent-ext/spread/ecmp"
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/wire/roce"
+	"sluice/yang/rows"
 	"sluice/yang/text"
 )
 
@@ -41,10 +43,14 @@ the sender sets (--flow-label). A flow over IPv4 has no label, and one path.
 for its next hops and its hash, and so on to the destination, through 16 switches at most. They answer if
 SLUICE|global has publish_next_hops=enabled. A switch is reached at its address in
 DEVICE_NEIGHBOR_METADATA or at that of --switch, else by its name, which its certificate must have.
-Where a switch gives no answer, the trace ends with the reason.`,
+Where a switch gives no answer, the trace ends with the reason.
+
+--target asks other switches in place of this machine's kernel, by the same rows: by which uplink each of them
+forwards the flow.`,
 		Example: `  sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --src-qp 0x11 --dst-qp 0x12
   sluice path --src 10.0.1.1 --dst 10.0.2.1 --src-qp 17 --dst-qp 18 --sport 49152 --json
-  sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --dst-qp 0x12 --trace --gnmi-ca ca.pem --gnmi-cert me.pem --gnmi-key me.key`,
+  sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --dst-qp 0x12 --trace --gnmi-ca ca.pem --gnmi-cert me.pem --gnmi-key me.key
+  sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --dst-qp 0x12 --target leaf1,leaf2`,
 		Args: kit.Exactly(),
 	}
 	flags := cmd.Flags()
@@ -57,7 +63,9 @@ Where a switch gives no answer, the trace ends with the reason.`,
 	addAlgorithm(flags, &q.algorithm)
 	format := kit.AddFormat(flags, "one object")
 	flags.BoolVar(&q.trace, "trace", false, "follow the flow through the switches behind the uplink")
-	asked := addGNMI(flags)
+	switches := addTargets(flags)
+	completeTargets(cmd)
+	addSwitches(flags, switches.gnmiFlags)
 	databases := addDatabases(flags)
 	for _, name := range []string{"src", "dst", "dst-qp"} {
 		must(cmd.MarkFlagRequired(name))
@@ -69,12 +77,21 @@ Where a switch gives no answer, the trace ends with the reason.`,
 		if q.sport = uint16(*sport); q.sport == 0 {
 			q.sport = roce.LinuxSourcePort(q.srcQP, q.dstQP)
 		}
+		if err := switches.checkBeside(flags, "--trace or --target", q.trace, "trace", "switch"); err != nil {
+			return err
+		}
+		if switches.used(flags) {
+			return q.ofTargets(cmd, switches, *format)
+		}
 		if err := q.readState(cmd.Context(), databases); err != nil {
 			q.state = "STATE_DB: " + err.Error()
 		}
-		client, err := asked.client(flags, q.trace)
-		if err != nil {
-			return err
+		var client *gnmiClient
+		if q.trace {
+			var err error
+			if client, err = switches.client(); err != nil {
+				return err
+			}
 		}
 		a, err := q.answer()
 		var unknown *unknownChoice
@@ -127,6 +144,8 @@ type pathAnswer struct {
 	Trace  *trace.Trace `json:"trace,omitempty"`
 
 	choose func(*ecmp.Tuple) (int, bool) // nil: it is unknown
+	// blind: the hash leaves the flow label out
+	blind bool
 }
 
 // pathMember is one next hop of the group.
@@ -161,11 +180,18 @@ func (q *pathQuery) readState(ctx context.Context, flags *databaseFlags) (err er
 	defer func() { err = errors.Join(err, dbs.close()) }()
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
-	rows, err := dbs.read(ctx, "STATE_DB", "SLUICE_FLOW")
+	flows, err := dbs.read(ctx, "STATE_DB", trace.TableFlow)
 	if err != nil {
 		return err
 	}
-	for _, r := range rows {
+	q.find(flows)
+	return nil
+}
+
+// find finds which label a switch writes into the flow, by its rows of flows.
+func (q *pathQuery) find(flows []rows.Row) {
+	q.written, q.placed = nil, false
+	for _, r := range flows {
 		src, srcErr := netip.ParseAddr(r.Fields["src"])
 		dst, dstErr := netip.ParseAddr(r.Fields["dst"])
 		qp, qpErr := strconv.ParseUint(r.Fields["dest_qp"], 10, 24)
@@ -176,7 +202,6 @@ func (q *pathQuery) readState(ctx context.Context, flags *databaseFlags) (err er
 		written := uint32(label)
 		q.written, q.placed = &written, r.Fields["path"] != ""
 	}
-	return nil
 }
 
 // unknownChoice is the reason why the choice among next hops is unknown.
@@ -223,14 +248,23 @@ func (q *pathQuery) answer() (*pathAnswer, error) {
 			return a, &unknownChoice{len(group.Members), err}
 		}
 		a.choose = model.Predict
-		a.Hash = fmt.Sprintf("policy %d", hash.Policy)
-		if hash.Policy == ecmp.PolicyFields {
-			a.Hash += fmt.Sprintf(", fields %#x", hash.Fields)
-		}
-		if !hash.HashesLabel() && !q.dst.Is4() {
-			a.Reason = "the kernel's hash leaves the flow label out: labels make no difference"
-		}
+		a.hashed(hash)
 	}
+	q.paths(a)
+	return a, nil
+}
+
+// hashed takes the hash by which the choice is known.
+func (a *pathAnswer) hashed(hash ecmp.Kernel) {
+	a.Hash = fmt.Sprintf("policy %d", hash.Policy)
+	if hash.Policy == ecmp.PolicyFields {
+		a.Hash += fmt.Sprintf(", fields %#x", hash.Fields)
+	}
+	a.blind = !hash.HashesLabel()
+}
+
+// paths fills in the paths of the flow, by the choice.
+func (q *pathQuery) paths(a *pathAnswer) {
 	path := func(label uint32) *flowPath {
 		p := &flowPath{FlowLabel: label}
 		if i, ok := a.choose(q.tuple(label)); ok {
@@ -240,7 +274,10 @@ func (q *pathQuery) answer() (*pathAnswer, error) {
 	}
 	if q.dst.Is4() {
 		a.Now, a.Reason = path(0), "IPv4 has no flow label"
-		return a, nil
+		return
+	}
+	if a.blind {
+		a.Reason = "the kernel's hash leaves the flow label out: labels make no difference"
 	}
 	a.Now = path(q.label)
 	a.Labeled = path(q.algorithm.Label(q.srcQP, q.dstQP, q.src.As16(), q.dst.As16()))
@@ -255,7 +292,6 @@ func (q *pathQuery) answer() (*pathAnswer, error) {
 	case a.Reason == "":
 		a.Reason = "the flow is not placed"
 	}
-	return a, nil
 }
 
 // print prints the answer as a table: a line each for the flow as it is, with the label
@@ -264,27 +300,37 @@ func (a *pathAnswer) print(cmd *cobra.Command, style output.Style) error {
 	if a.Trace != nil {
 		return printTrace(cmd, style, a.Trace)
 	}
-	rows := output.NewTable(cmd.OutOrStdout(), style, "", "LABEL", "PORT", "VIA")
-	row := func(name string, p *flowPath) {
-		switch {
-		case p == nil:
-			rows.Row(name, "-", "-", "-")
-		case p.Port == "":
-			rows.Row(name, fmt.Sprintf("%#05x", p.FlowLabel), "none is alive", "-")
-		default:
-			via := p.Via
-			if via == "" {
-				via = "on the link"
-			}
-			rows.Row(name, fmt.Sprintf("%#05x", p.FlowLabel), p.Port, via)
-		}
+	table := output.NewTable(cmd.OutOrStdout(), style, "", "LABEL", "PORT", "VIA")
+	for _, cells := range a.lines() {
+		table.Row(cells...)
 	}
-	row("now", a.Now)
-	row("label", a.Labeled)
-	row("placed", a.Placed)
-	if err := rows.End(); err != nil {
+	if err := table.End(); err != nil {
 		return err
 	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s; UDP source port %d\n", text.Printable(a.group()), a.Sport)
+	if a.Reason != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), text.Printable(a.Reason))
+	}
+	return nil
+}
+
+// lines returns the cells of the paths: the flow as it is, with the label of draft-hu, and as
+// placed.
+func (a *pathAnswer) lines() [][]string {
+	row := func(name string, p *flowPath) []string {
+		switch {
+		case p == nil:
+			return []string{name, "-", "-", "-"}
+		case p.Port == "":
+			return []string{name, fmt.Sprintf("%#05x", p.FlowLabel), "none is alive", "-"}
+		}
+		return []string{name, fmt.Sprintf("%#05x", p.FlowLabel), p.Port, cmp.Or(p.Via, "on the link")}
+	}
+	return [][]string{row("now", a.Now), row("label", a.Labeled), row("placed", a.Placed)}
+}
+
+// group names the next hops, and the hash among them.
+func (a *pathAnswer) group() string {
 	group := kit.Plural(len(a.Group), "next hop") + ":"
 	for _, m := range a.Group {
 		group += " " + m.Port
@@ -298,9 +344,5 @@ func (a *pathAnswer) print(cmd *cobra.Command, style output.Style) error {
 	if a.Hash != "" {
 		group += "; hash " + a.Hash
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s; UDP source port %d\n", text.Printable(group), a.Sport)
-	if a.Reason != "" {
-		fmt.Fprintln(cmd.ErrOrStderr(), text.Printable(a.Reason))
-	}
-	return nil
+	return group
 }

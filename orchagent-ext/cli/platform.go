@@ -46,8 +46,8 @@ func restrict(root *cobra.Command, system string) {
 	doctor, _, err := root.Find([]string{"doctor"})
 	must(err)
 	before(doctor, func(args []string) error {
-		if len(args) == 0 {
-			return kit.Usage(doctor, fmt.Errorf("doctor without a FILE judges this machine, and needs Linux"))
+		if len(args) == 0 && !flagIn(doctor.Flags(), "target") {
+			return kit.Usage(doctor, fmt.Errorf("doctor without a FILE or --target judges this machine, and needs Linux"))
 		}
 		return nil
 	})

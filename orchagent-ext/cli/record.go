@@ -139,7 +139,7 @@ func (r notificationRecord) fill(to *packetRow) {
 // one of them is missing.
 func secondsAfter(start, t time.Time) string { return string(appendSeconds(nil, start, t)) }
 
-// appendSeconds appends what [secondsAfter] returns.
+// appendSeconds appends the text of [secondsAfter].
 func appendSeconds(b []byte, start, t time.Time) []byte {
 	if start.IsZero() || t.IsZero() {
 		return append(b, '-')
@@ -418,7 +418,7 @@ func qpText(qp uint32) string {
 	return string(appendQP(nil, qp))
 }
 
-// appendQP appends what [qpText] returns.
+// appendQP appends the text of [qpText].
 func appendQP(b []byte, qp uint32) []byte { return appendPadded(append(b, "0x"...), uint64(qp), 16, 6) }
 
 // srcQPText returns a source queue pair as text; "?" while it is unknown: most packets
@@ -444,7 +444,7 @@ func labelText(src netip.Addr, label uint32) string {
 	return string(appendLabel(nil, src, label))
 }
 
-// appendLabel appends what [labelText] returns.
+// appendLabel appends the text of [labelText].
 func appendLabel(b []byte, src netip.Addr, label uint32) []byte {
 	if src.Is4() || src.Is4In6() {
 		return append(b, '-')

@@ -25,10 +25,14 @@ func newRollbackCommand() *cobra.Command {
 		Short: "Take back the last changes by sluice config",
 		Long: `Take back the last change by "sluice config", or the last N, all or nothing. Rows that others have
 changed since stay as they are, and so does all else: --force takes them back all the same. The last
-50 changes are known.`,
+50 changes are known.
+
+With --target it takes back the last change of each of these switches that "sluice config --target" made from this
+machine, on all or none, as that does.`,
 		Example: `  sluice rollback --list
   sluice rollback --dry-run
-  sluice rollback`,
+  sluice rollback
+  sluice rollback --target all --dry-run`,
 		Args: kit.Exactly(),
 	}
 	flags := cmd.Flags()
@@ -38,10 +42,20 @@ changed since stay as they are, and so does all else: --force takes them back al
 	flags.IntVar(&last, "last", 1, "take back so many changes")
 	flags.BoolVarP(&force, "force", "f", false, "also rows that have changed since")
 	flags.BoolVar(&list, "list", false, "list the changes that are known, the newest first, and change nothing")
-	format := kit.AddFormat(flags, "with --list, the changes with their rows")
+	s.fleet = addFleet(cmd, flags, "with --list, the changes with their rows; else the rows that change, or with --target an object for each switch")
+	format := s.fleet.format
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if list && (force || s.dry || flags.Changed("last")) {
 			return errors.New("--list changes nothing: leave the other flags out")
+		}
+		if err := s.fleet.check(flags); err != nil {
+			return err
+		}
+		switch used := s.fleet.used(flags); {
+		case used && list:
+			return s.listTargets(cmd)
+		case used:
+			return s.undoTargets(cmd, last, force)
 		}
 		return s.open(cmd, func(w *settings.Writer) error {
 			if list {
@@ -52,6 +66,9 @@ changed since stay as they are, and so does all else: --force takes them back al
 				return err
 			}
 			warnOfCommit(cmd.ErrOrStderr(), edits)
+			if format.Data() {
+				return format.Write(cmd.OutOrStdout(), append([]settings.Edit{}, edits...))
+			}
 			return printLines(cmd.OutOrStdout(), settings.Lines(edits))
 		})
 	}

@@ -31,16 +31,29 @@ func newShowCommand() *cobra.Command {
 		Use:   "show",
 		Short: "Show what Sluice does: status, ports, flows, counters",
 		Long: `Show what Sluice does: what sluiced writes of itself into STATE_DB and COUNTERS_DB once a second, and
-what CONFIG_DB asks of it. It only reads.`,
+what CONFIG_DB asks of it. It only reads.
+
+With --target it asks other switches by gNMI, all at the same time, and their answers have a column of
+the switch. Those that did not answer are named at the end, and the exit status is 5.
+
+With --at it shows what it did at a time, of what sluice record wrote or of a Prometheus; --target then
+chooses among the switches that these have. Counters are those since the start of sluiced.`,
 		Example: `  sluice show status
   sluice show flows --top 10 --json
   sluice show queues --port Ethernet0 --watch --interval 5s
-  sluice show config --json`,
+  sluice show config --json
+  sluice show ports --target leaf1,leaf2
+  sluice show status --target @hosts.ini:leaf --json
+  sluice show queues --at 14:05 --from leaf1.record
+  sluice show ports --at -10m --prometheus http://127.0.0.1:9090`,
 		Args: kit.Words,
 		RunE: kit.Help,
 	}
 	flags := cmd.PersistentFlags()
 	s.databases = addDatabases(flags)
+	s.targets = addTargets(flags)
+	completeTargets(cmd)
+	s.past = addPast(flags)
 	s.format = kit.AddFormat(flags, "numbers are numbers, but for show config, which config load reads; with --watch an object a line")
 	flags.BoolVarP(&s.watch, "watch", "w", false, "print again and again, until Ctrl-C")
 	flags.DurationVar(&s.interval, "interval", 2*time.Second, "time between prints, with --watch")
@@ -53,10 +66,13 @@ what CONFIG_DB asks of it. It only reads.`,
 // showCommand has the flags that the commands of show share.
 type showCommand struct {
 	databases *databaseFlags
+	targets   *targetFlags
+	past      *pastFlags
 	format    *output.Format
 	watch     bool
 	interval  time.Duration
 	encoder   output.Encoder // of the format, to standard output
+	many      bool           // answers are of several switches
 }
 
 // verb is the command of a verb.
@@ -93,6 +109,12 @@ func (s *showCommand) verb(v *show.Verb) *cobra.Command {
 		if flags.Changed("qp") {
 			o.QP = &qp
 		}
+		if err := s.targets.check(flags); err != nil {
+			return err
+		}
+		if err := s.past.check(flags, s.watch); err != nil {
+			return err
+		}
 		return s.run(cmd, v, o)
 	}
 	return cmd
@@ -104,37 +126,68 @@ func flagIn(flags *pflag.FlagSet, name string) bool {
 	return f != nil && f.Changed
 }
 
+// asker asks for an answer.
+type asker func(ctx context.Context) (*fleetAnswer, error)
+
+// asker returns what asks the past, the switches of --target, or the databases here, and what closes the
+// connections to them.
+func (s *showCommand) asker(cmd *cobra.Command, v *show.Verb, o show.Options) (asker, func(), error) {
+	if s.past.used() {
+		p, err := s.past.open(cmd, s.targets, v)
+		if err != nil {
+			return nil, nil, err
+		}
+		return func(ctx context.Context) (a *fleetAnswer, err error) {
+			a, s.many, err = p.ask(ctx, v, o, !s.format.Data())
+			return a, err
+		}, p.close, nil
+	}
+	if s.targets.used(cmd.Flags()) {
+		f, err := s.targets.open(cmd)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.many = !f.one
+		return func(ctx context.Context) (*fleetAnswer, error) { return f.show(ctx, v, o, !s.format.Data()) }, f.Close, nil
+	}
+	dbs, err := s.databases.open("CONFIG_DB", "STATE_DB", "COUNTERS_DB")
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(ctx context.Context) (*fleetAnswer, error) {
+		a, err := s.answer(ctx, dbs, v, o)
+		return &fleetAnswer{Answer: a}, err
+	}, func() { _ = dbs.close() }, nil
+}
+
 // run prints an answer, or one after the other.
 func (s *showCommand) run(cmd *cobra.Command, v *show.Verb, o show.Options) error {
-	dbs, err := s.databases.open("CONFIG_DB", "STATE_DB", "COUNTERS_DB")
+	ask, done, err := s.asker(cmd, v, o)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = dbs.close() }()
+	defer done()
 	out := cmd.OutOrStdout()
 	s.encoder = s.format.Encoder(out)
 	if !s.watch {
-		a, err := s.answer(cmd.Context(), dbs, v, o)
+		a, err := ask(cmd.Context())
 		if err != nil {
 			return err
 		}
-		if err := s.print(out, a); err != nil || a.Stale == nil || s.format.Data() {
-			return errors.Join(err, a.Stale.Err())
-		}
-		return kit.Exited{Status: statusStale} // the answer begins with it
+		return s.only(out, a)
 	}
 	ticker := time.NewTicker(s.interval)
 	defer ticker.Stop()
 	_, screen := terminal.Is(out)
 	for first := true; ; first = false {
-		a, err := s.answer(cmd.Context(), dbs, v, o)
+		a, err := ask(cmd.Context())
 		switch {
 		case cmd.Context().Err() != nil:
 			return nil
 		case err != nil && first:
 			return err
-		case err != nil: // Redis may come back
-			a = &show.Answer{JSON: map[string]string{"error": err.Error()}, Blocks: []show.Block{{Text: err.Error()}}}
+		case err != nil: // Redis, or the switch, may come back
+			a = &fleetAnswer{Answer: &show.Answer{JSON: map[string]string{"error": err.Error()}, Blocks: []show.Block{{Text: err.Error()}}}}
 		}
 		switch {
 		case screen && !s.format.Data():
@@ -142,7 +195,7 @@ func (s *showCommand) run(cmd *cobra.Command, v *show.Verb, o show.Options) erro
 		case !first && !s.format.Data():
 			fmt.Fprintln(out)
 		}
-		if err := s.print(out, a); err != nil {
+		if err := s.print(out, a.Answer); err != nil {
 			return err
 		}
 		select {
@@ -151,6 +204,23 @@ func (s *showCommand) run(cmd *cobra.Command, v *show.Verb, o show.Options) erro
 		case <-ticker.C:
 		}
 	}
+}
+
+// only prints the only answer, and returns the exit status: of a switch that did not answer, or
+// of rows that are stale.
+func (s *showCommand) only(out io.Writer, a *fleetAnswer) error {
+	err := s.print(out, a.Answer)
+	switch {
+	case err != nil:
+		return errors.Join(err, a.Stale.Err())
+	case a.missing > 0:
+		return kit.Exited{Status: statusUnanswered}
+	case a.Stale == nil:
+		return nil
+	case s.format.Data() && !s.many:
+		return a.Stale
+	}
+	return kit.Exited{Status: statusStale} // the answer has it
 }
 
 // answer reads the tables that a verb wants and returns its answer, with the baseline of
@@ -172,12 +242,26 @@ func (s *showCommand) answer(ctx context.Context, dbs databases, v *show.Verb, o
 func (s *showCommand) print(w io.Writer, a *show.Answer) error {
 	switch {
 	case s.format.Data() && s.watch:
-		return s.encoder.Encode(a.JSON)
+		return s.encodeAll(a.JSON)
 	case s.format.Data():
 		return s.format.Write(w, a.JSON)
 	}
 	_, err := io.WriteString(w, a.Text(s.format.Style(w)))
 	return err
+}
+
+// encodeAll writes a value, or each of those of several switches.
+func (s *showCommand) encodeAll(value any) error {
+	all, several := value.([]any)
+	if !several || !s.many {
+		return s.encoder.Encode(value)
+	}
+	for _, one := range all {
+		if err := s.encoder.Encode(one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // complete returns the completion of an argument by the keys of tables.
@@ -244,7 +328,7 @@ sluiced and to the switch, and run on: what they are now is kept in the user's c
 		}
 		file, err := dbs.baselineFile()
 		if err == nil {
-			err = files.WriteState(file, b, nil)
+			err = files.WriteState(file, b)
 		}
 		if err != nil {
 			return fmt.Errorf("keep the baseline: %w", err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,12 +18,13 @@ import (
 	"sluice/orchagent-ext/cli/report"
 	"sluice/orchagent-ext/cli/terminal"
 	"sluice/orchagent-ext/sim/scenario"
+	"sluice/orchagent-ext/view/framefile"
 )
 
 // newSimCommand makes `sluice sim`.
 func newSimCommand() *cobra.Command {
 	var compare []string
-	var page string
+	var page, frames string
 	var seed uint64
 	var example bool
 	cmd := &cobra.Command{
@@ -38,14 +40,19 @@ IPFIX file beside FILE.
 
 Each load runs with each feature of compare, beside those that all runs have (base); one that names pfc
 or dcqcn has that alone of the two. COLLECTIVE is the
-mean time of the load's collectives, SLOWEST that of the last one; UP and DOWN are max ÷ mean of the
+mean time of the load's collectives, CHANGE beside the first feature, SLOWEST that of the last one; UP and DOWN are max ÷ mean of the
 octets of leaves' uplinks and downlinks. The same file has the same result, to the octet.
+
+With --record the first load runs once more with the last feature, and its leaves are recorded as switches,
+which show --at and the tools of records read: 600 frames, or more, one each millisecond. Its time
+begins at 2000-01-01T00:00:00Z.
 
 Ctrl-C ends the command with the results that there are.`,
 		Example: `  sluice sim
   sluice sim --example > fabric.yaml
   sluice sim fabric.yaml --compare none,label,placement,plan --html report.html
   sluice sim fabric.yaml --compare none,pfc,dcqcn,label+pfcm,advice
+  sluice sim fabric.yaml --compare placement --record fabric.record
   sluice sim fabric.yaml --json`,
 		Args: kit.Between(0, "FILE"),
 	}
@@ -53,6 +60,7 @@ Ctrl-C ends the command with the results that there are.`,
 	flags := cmd.Flags()
 	flags.StringSliceVar(&compare, "compare", nil, "features that each load runs with, in place of the file's; a + joins several")
 	flags.StringVar(&page, "html", "", "also write one HTML page with tables and plots; - is standard output")
+	flags.StringVar(&frames, "record", "", "also record the leaves of the first load with the last feature, in a new `FILE`")
 	flags.Uint64Var(&seed, "seed", 0, "seed of all that is random; 0: the file's")
 	flags.BoolVar(&example, "example", false, "print the example")
 	target := kit.AddForce(cmd)
@@ -83,11 +91,23 @@ Ctrl-C ends the command with the results that there are.`,
 			}
 			defer file.Abort()
 		}
+		var recorded *framefile.Writer
+		if frames != "" {
+			if recorded, err = newRecord(target(frames)); err != nil {
+				return err
+			}
+			defer func() { _ = recorded.Close() }() // after an error; else it is closed
+		}
 		shown := newSimProgress(cmd.ErrOrStderr())
 		results, err := s.RunAll(cmd.Context(), runtime.GOMAXPROCS(0), shown.show)
 		shown.end()
 		if err != nil {
 			return err
+		}
+		if recorded != nil && cmd.Context().Err() == nil {
+			if err := recordRun(cmd.Context(), s, results, recorded); err != nil {
+				return err
+			}
 		}
 		d := report.New(s, results, cmd.Context().Err() != nil)
 		if file != nil {
@@ -140,7 +160,11 @@ func printSimulation(w io.Writer, d *report.Document, format output.Format) erro
 	if err := table.End(); err != nil {
 		return err
 	}
-	for i, sentence := range d.Conclusions() {
+	said := append(d.Conclusions(), d.Ports())
+	if headline := d.Headline(); headline != "" {
+		said = slices.Insert(said, 0, headline)
+	}
+	for i, sentence := range said {
 		if i == 0 {
 			sentence = "\n" + sentence
 		}

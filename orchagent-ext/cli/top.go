@@ -43,15 +43,22 @@ On a terminal: q quits, s sorts by the next column, p pauses, j and k scroll, / 
 keys and columns. Elsewhere frames come one behind the other, without escape codes. Rates need two readings, so the first
 frame of these comes after one interval.
 
-Redis may be down: the frame says so, what was read last stays, and it goes on by itself.`,
+Redis may be down: the frame says so, what was read last stays, and it goes on by itself.
+
+With --target it watches another switch by gNMI. Several have a line each, the worst first; one that does
+not answer costs its own line.`,
 		Example: `  sluice top
   sluice top --sort packets --port Ethernet0
   sluice top --once
-  sluice top --json --interval 10s --count 6`,
+  sluice top --json --interval 10s --count 6
+  sluice top --target leaf1
+  sluice top --target all`,
 		Args: kit.Exactly(),
 	}
 	flags := cmd.Flags()
 	dbs := addDatabases(flags)
+	switches := addTargets(flags)
+	completeTargets(cmd)
 	flags.DurationVar(&t.interval, "interval", time.Second, "time between frames")
 	flags.IntVarP(&t.count, "count", "c", 0, "end after so many frames; 0: never")
 	once := flags.Bool("once", false, "print one frame, plain, and end")
@@ -79,16 +86,18 @@ Redis may be down: the frame says so, what was read last stays, and it goes on b
 			t.count = 1
 		}
 		t.order = top.Order(*order)
-		var err error
-		if t.host, err = os.Hostname(); err != nil {
+		if err := switches.check(flags); err != nil {
 			return err
 		}
-		if t.databases, err = dbs.open("CONFIG_DB", "STATE_DB", "COUNTERS_DB"); err != nil {
+		done, err := t.connect(cmd, dbs, switches)
+		if err != nil {
 			return err
 		}
-		defer func() { _ = t.databases.close() }()
-		if err := t.checkPort(cmd.Context()); err != nil {
-			return err
+		defer done()
+		if t.many == nil {
+			if err := t.checkPort(cmd.Context()); err != nil {
+				return err
+			}
 		}
 		in, typed := terminal.Is(cmd.InOrStdin())
 		out, shown := terminal.Is(cmd.OutOrStdout())
@@ -138,10 +147,18 @@ type watcher struct {
 	search      string // in flows
 	flows       int
 	host        string
-	databases   databases
+	databases   rowSource
+	skew        func() time.Duration // how far the clock of the switch is ahead; nil: it is this machine
 	history     top.History
 	unread      string
 	unreadSince time.Time
+	many        *manySwitches // nil: one switch is watched
+}
+
+// drawing is the content of a screen: a switch, or several.
+type drawing interface {
+	Frame(l top.Layout) string
+	Skip(n int) int
 }
 
 // plainFlows is how many flows a frame has on standard output, which has no
@@ -176,13 +193,16 @@ func (t *watcher) print(ctx context.Context, w io.Writer, once bool) error {
 			return err
 		}
 	}
+	if once && t.many != nil {
+		return t.many.missing()
+	}
 	return nil
 }
 
 // write writes one frame, or with --json one object a line; apart adds an empty line
 // between frames of text.
 func (t *watcher) write(w io.Writer, apart bool) error {
-	v := t.view(time.Now())
+	v := t.view(t.now())
 	if t.format.Data() {
 		return t.encoder.Encode(v)
 	}
@@ -195,7 +215,10 @@ func (t *watcher) write(w io.Writer, apart bool) error {
 }
 
 // view is the view as the flags want it.
-func (t *watcher) view(now time.Time) *top.View {
+func (t *watcher) view(now time.Time) drawing {
+	if t.many != nil {
+		return t.many.view(now)
+	}
 	unread := ""
 	if t.unread != "" {
 		unread = fmt.Sprintf("the databases cannot be read since %s: %s", t.unreadSince.UTC().Format("15:04:05"), t.unread)

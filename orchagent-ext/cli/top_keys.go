@@ -12,6 +12,7 @@ import (
 // topKeys is the state of the view that keys change.
 type topKeys struct {
 	order        top.Order
+	many         bool // switches are shown, in place of flows
 	paused, help bool
 	skip         int    // flows above the first one that is shown
 	search       string // in flows; "": all are shown
@@ -65,6 +66,8 @@ func (k *topKeys) press(key byte) (quit, changed bool) {
 		return true, false
 	case k.help:
 		k.help = false
+	case k.many && (key == 's' || key == '/'):
+		return false, false
 	case key == 's':
 		k.order, k.skip = k.order.Next(), 0
 	case key == 'p':
@@ -109,10 +112,20 @@ func (k *topKeys) typed(key byte) bool {
 // footer is the last line of a frame.
 func (k *topKeys) footer() string {
 	switch {
+	case k.many:
+		return top.FleetFooter(k.paused)
 	case k.typing:
 		return "/" + strings.ToValidUTF8(k.search, "") + "_  Enter keeps it, Ctrl-U empties it"
 	case k.search != "":
 		return "/" + strings.ToValidUTF8(k.search, "") + "  " + top.Footer(k.order, k.paused)
 	}
 	return top.Footer(k.order, k.paused)
+}
+
+// page is the page about keys and columns.
+func (k *topKeys) page(l top.Layout) string {
+	if k.many {
+		return top.FleetHelp(l)
+	}
+	return top.Help(l)
 }

@@ -8,6 +8,24 @@ import (
 	"sluice/orchagent-ext/cli/top"
 )
 
+// TestTopKeysOfManySwitches: they scroll and pause; those about flows change nothing.
+func TestTopKeysOfManySwitches(t *testing.T) {
+	for keys, want := range map[string]topKeys{"jjk": {skip: 1}, "s/": {}, "p": {paused: true}, "?x": {}, "?": {help: true}, " s": {skip: page}} {
+		k := topKeys{many: true}
+		for i := range len(keys) {
+			if quit, changed := k.press(keys[i]); quit || changed && (keys[i] == 's' || keys[i] == '/') {
+				t.Errorf("%q: quit %v, changed %v", keys, quit, changed)
+			}
+		}
+		if want.many = true; k != want {
+			t.Errorf("%q: %+v, want %+v", keys, k, want)
+		}
+		if footer := k.footer(); footer != top.FleetFooter(want.paused) || k.page(top.Layout{}) != top.FleetHelp(top.Layout{}) {
+			t.Errorf("%q: %s", keys, footer)
+		}
+	}
+}
+
 // TestTopKeys: what keys choose, one after the other.
 func TestTopKeys(t *testing.T) {
 	for keys, want := range map[string]topKeys{

@@ -31,21 +31,21 @@ func (t *watcher) live(ctx context.Context, in, out *os.File) (err error) {
 	readings, failed := make(chan reading), make(chan any, 1)
 	go t.poll(ctx, readings, failed)
 
-	keys := topKeys{order: t.order}
-	draw := func(v *top.View) error {
+	keys := topKeys{order: t.order, many: t.many != nil}
+	draw := func(v drawing) error {
 		width, height := screen.Size()
 		l := top.Layout{
 			Width: width, Height: height, Order: t.order, Footer: keys.footer(),
 			UTF8: terminal.UTF8(os.Getenv), Color: os.Getenv("NO_COLOR") == "",
 		}
 		if keys.help {
-			return screen.Draw(top.Help(l))
+			return screen.Draw(keys.page(l))
 		}
 		keys.skip = v.Skip(keys.skip)
 		return screen.Draw(v.Frame(l))
 	}
 	// the time of the view, which does not advance in a pause
-	shown := time.Now()
+	shown := t.now()
 	for n := 0; ; {
 		select {
 		case <-ctx.Done():

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"sluice/orchagent-ext/cli/targets"
 	"sluice/orchagent-ext/cli/top"
 	"sluice/yang/rows"
 )
@@ -15,6 +16,7 @@ type reading struct {
 	snapshot *top.Snapshot
 	at       time.Time
 	err      error
+	many     []targets.Reading // of several switches; the rest is empty but for at
 }
 
 // consistent is how often the tables are read again because sluiced wrote
@@ -23,13 +25,16 @@ const consistent = 3
 
 // read looks at the databases.
 func (t *watcher) read(ctx context.Context) reading {
+	if t.many != nil {
+		return t.readMany(ctx)
+	}
 	var r reading
 	for range consistent {
 		var all []rows.Row
 		if all, r.err = t.rows(ctx); r.err != nil {
 			break
 		}
-		r.at = time.Now()
+		r.at = t.now()
 		r.snapshot = top.Parse(all, r.at)
 		again, err := t.databases.read(ctx, "COUNTERS_DB", top.CountersTables...)
 		if r.err = err; err != nil || !top.Parse(again, r.at).At.After(r.snapshot.At) {
@@ -37,7 +42,7 @@ func (t *watcher) read(ctx context.Context) reading {
 		}
 	}
 	if r.at.IsZero() {
-		r.at = time.Now()
+		r.at = t.now()
 	}
 	return r
 }
@@ -62,6 +67,8 @@ func (t *watcher) rows(ctx context.Context) ([]rows.Row, error) {
 // add takes a reading into the history.
 func (t *watcher) add(r reading) {
 	switch {
+	case t.many != nil:
+		t.many.add(r.many)
 	case r.err == nil:
 		t.history.Add(r.snapshot)
 		t.unread = ""

@@ -3,6 +3,7 @@
 package softsai_test
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -10,9 +11,9 @@ import (
 	"time"
 )
 
-// BenchmarkFlowMarks forwards packets by turns with the kernel alone and with the
-// switch, whose queues have marks that no flow passes: what queues and the watch of
-// flows cost.
+// BenchmarkFlowMarks forwards packets by turns with the kernel alone, with the kernel and the qdiscs that
+// the switch's queues are, and with the switch, whose queues have marks that no flow passes: what queues
+// and the watch of flows cost, and how much of that is the kernel's own.
 func BenchmarkFlowMarks(b *testing.B) {
 	l := newLine(b)
 	const flows, packets = 64, 50000
@@ -24,9 +25,12 @@ func BenchmarkFlowMarks(b *testing.B) {
 		frames[i][14+ipv6Len+4], frames[i][14+ipv6Len+5] = 0, byte(length)
 	}
 	l.flood(frames, 1000) // the links are up
-	var without, with time.Duration
+	var without, shaped, with time.Duration
 	for b.Loop() {
 		without += l.flood(frames, packets)
+		l.shape(8, "8gbit")
+		shaped += l.flood(frames, packets)
+		tc(b, "qdisc", "del", "dev", "out", "root")
 		d := startDriver(b)
 		d.do("switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=1000000")
 		for queue := range 8 {
@@ -41,7 +45,21 @@ func BenchmarkFlowMarks(b *testing.B) {
 		d.stop()
 	}
 	b.ReportMetric(float64(without)/float64(with), "ratio")
+	b.ReportMetric(float64(without)/float64(shaped), "ratio-qdiscs")
+	b.ReportMetric(float64(shaped)/float64(with), "ratio-to-qdiscs")
 	b.ReportMetric(float64(packets*b.N)/with.Seconds(), "packets/s")
+}
+
+// shape gives the port out so many queues below one rate, of which packets take the first.
+func (l *line) shape(queues int, rate string) {
+	l.t.Helper()
+	tc(l.t, "qdisc", "add", "dev", "out", "root", "handle", "1:", "htb", "default", "10")
+	tc(l.t, "class", "add", "dev", "out", "parent", "1:", "classid", "1:1", "htb", "rate", rate)
+	for q := range queues {
+		class := fmt.Sprintf("1:%x", 0x10+q)
+		tc(l.t, "class", "add", "dev", "out", "parent", "1:1", "classid", class, "htb", "rate", "1kbit", "ceil", rate)
+		tc(l.t, "qdisc", "add", "dev", "out", "parent", class, "bfifo", "limit", "1mb")
+	}
 }
 
 // flood sends n frames as fast as one thread can, and returns how long it took until

@@ -43,7 +43,7 @@ func TestFrozenInAHold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLine(t)
 			d := startDriver(t)
-			d.do(fastQueues)
+			d.do("switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=1000")
 			out, m, frame := portID(t, "out"), match(holdLabel, 5, hostA, hostB), labelled(5, 7, 26)
 			d.hold(out, m, duration, 0)
 			l.sendNumbered(frame, 0, 20)
@@ -77,6 +77,46 @@ func TestFrozenInAHold(t *testing.T) {
 				t.Errorf("%+v, want %d stale and none lost", s, waiting)
 			}
 		})
+	}
+}
+
+// The profile has the time after which holds are frozen. A process that stops for less loses no packet.
+func TestFrozenForLessThanTheProfileSays(t *testing.T) {
+	l := newLine(t)
+	d := startDriver(t)
+	d.do(fastQueues) // a minute
+	out, m, frame := portID(t, "out"), match(holdLabel, 5, hostA, hostB), labelled(5, 7, 26)
+	d.hold(out, m, time.Hour, 0)
+	l.sendNumbered(frame, 0, 20)
+	until(t, "frames wait", func() bool { return d.flowStats().held == 20 })
+	d.signal(syscall.SIGSTOP)
+	t.Cleanup(func() { d.signal(syscall.SIGCONT) })
+	for n := range 10 {
+		l.sendNumbered(frame, 20+n, 1)
+		for quiet := false; !quiet; { // for 100 ms
+			_, f, ok := l.wire.receive()
+			if ok && isRoCE(f) {
+				t.Fatalf("frame %d passes", numbers([][]byte{f})[0])
+			}
+			quiet = !ok
+		}
+	}
+	d.signal(syscall.SIGCONT)
+	d.hold(out, m, 0, 0)
+	l.wantOrder(0, 30)
+	if s := d.flowStats(); s.stale != 0 || s.held != 30 {
+		t.Errorf("%+v, want 30 held and none stale", s)
+	}
+}
+
+func TestFrozenTimeIsJudged(t *testing.T) {
+	newLine(t)
+	for _, bad := range []string{"x", "49", "60001"} {
+		d := startDriver(t)
+		if status, _ := d.try("switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_HOLD_FROZEN_MS=%s", bad); status != statusInvalidParameter {
+			t.Errorf("%s ms: status %d, want %d", bad, status, statusInvalidParameter)
+		}
+		d.stop()
 	}
 }
 

@@ -363,7 +363,7 @@ func TestPortGoesInAHold(t *testing.T) {
 	l := newLine(t)
 	link(t, "out2", "sink2")
 	d := startDriver(t)
-	d.do("switch SLUICE_PORTS=in+out+out2 SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=1000")
+	d.do("switch SLUICE_PORTS=in+out+out2 SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=1000 SLUICE_HOLD_FROZEN_MS=60000")
 	out, m, frame := portID(t, "out"), match(holdLabel, 5, hostA, hostB), labelled(5, 7, 26)
 	d.hold(out, m, time.Hour, 0)
 	l.sendNumbered(frame, 0, 20)

@@ -12,7 +12,7 @@ import (
 
 // tc shows what traffic control has on netdevs, but for the TAP of holds, which comes and goes
 // with its process.
-func tc(t *testing.T, args ...string) string {
+func tc(t testing.TB, args ...string) string {
 	t.Helper()
 	out, err := exec.Command("tc", args...).CombinedOutput()
 	if err != nil {

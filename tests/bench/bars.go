@@ -13,6 +13,11 @@ var bars = []bar{
 	{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkObserve64kFlows", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkObserve64kFlowsFromPSNZero", unit: "ns/op", limit: atMost(150)},
 	{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkMillionFlows", unit: "MiB/Mflow", limit: atMost(256)},
+	{pkg: "orchagent-ext/flows/health", benchmark: "BenchmarkObserve64kFlowsWithHealth", unit: "ns/op", limit: atMost(90)}, // 60 on a fast machine
+	{pkg: "orchagent-ext/flows/health", benchmark: "BenchmarkObserve64kFlowsWithTimes", unit: "ns/op"},
+	{pkg: "orchagent-ext/flows/health", benchmark: "BenchmarkObserve128FlowsWithHealth", unit: "ns/op"}, // without waiting for memory
+	{pkg: "orchagent-ext/flows/health", benchmark: "BenchmarkObserve64kFlowsWithHealth", unit: "allocs/op", limit: atMost(0)},
+	{pkg: "orchagent-ext/cpu/packetio", benchmark: "BenchmarkMillionFlowsWithHealth", unit: "MiB/Mflow", limit: atMost(300)},
 	{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkLabelDraftLiteral", unit: "ns/op"},
 	{pkg: "orchagent-ext/flows/flow", benchmark: "BenchmarkLabelCRC32", unit: "ns/op"},
 	{pkg: "orchagent-ext/wire/notify", benchmark: "BenchmarkEncode/*", unit: "ns/op", limit: atMost(100)},
@@ -33,9 +38,11 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/not_roce", unit: "ns/packet", with: "an empty program, subtracted"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkForwarding", unit: "ratio", limit: atLeast(0.85), with: "plain kernel forwarding"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkForwarding", unit: "packets/s"},
-	{pkg: "tests/e2e", benchmark: "BenchmarkQueues", unit: "ratio", with: "the software switch without queues"},
+	{pkg: "tests/e2e", benchmark: "BenchmarkQueues", unit: "ratio", limit: atLeast(0.95), with: "the software switch without queues"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkQueues", unit: "packets/s"},
-	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio", limit: atLeast(0.80), with: "plain kernel forwarding"},
+	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio", limit: atLeast(0.95), with: "plain kernel forwarding", why: marksCost},
+	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio-qdiscs", with: "plain kernel forwarding"}, // the kernel's qdiscs alone
+	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio-to-qdiscs", limit: atLeast(0.95), with: "the kernel with the same qdiscs", why: marksCost},
 	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "packets/s"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "cpu-percent", limit: atMost(25)}, // 100,000 a second
 	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "us-p50", limit: atMost(300)},     // of genuine ones, received to held
@@ -57,20 +64,27 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkLeafAtRest", unit: "cpu-percent", limit: atMost(30)}, // 512 ports with queues, 64,000 flows, 128 subscribers, 10 collectors
 	{pkg: "tests/e2e", benchmark: "BenchmarkLeafAtRest", unit: "MiB", limit: atMost(400)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkLeafAtRest", unit: "s-start", limit: atMost(3)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkBadRowsAtRest", unit: "cpu-percent", limit: atMost(5)}, // 50,000
+	{pkg: "tests/e2e", benchmark: "BenchmarkBadRowsAtRest", unit: "s-start", limit: atMost(3)},
 	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkEncode/*", unit: "ns/op"},
 	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkSendUDP", unit: "ns/op", limit: atMost(1000)}, // 1,000,000 records/s
 	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkSendUDP", unit: "records/s"},
 	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkSendUDP", unit: "allocs/op", limit: atMost(0)},
-	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "ns/op", limit: atMost(150)},
+	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "ns/op", limit: atMost(150), why: "the ICRC of each whole packet is checked, so that forged ones are counted: 65 ns"},
 	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/flows", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/ports", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true}, // to which each queue pair is a flow, too
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/health", unit: "ratio", limit: atMost(1.3), with: "softflowd", optional: true},
-	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/health_ports", unit: "ratio", limit: atMost(1.3), with: "softflowd", optional: true},
+	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/health_ports", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkTshark/*", unit: "ratio", limit: atLeast(5), with: "tshark's time, over sluice's", optional: true},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkObserve/*", unit: "ms-p50"}, // from a packet that comes, by a pipe and on a device, to its line
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkObserve/*", unit: "ms-p99", limit: atMost(100)},
+	{pkg: "orchagent-ext/cli/targets", benchmark: "BenchmarkRead128", unit: "s", limit: atMost(2)},              // of which 8 hang
+	{pkg: "orchagent-ext/view/keep", benchmark: "BenchmarkHistory128", unit: "cpu-percent", limit: atMost(100)}, // 128 switches at a frame a second
+	{pkg: "orchagent-ext/view/keep", benchmark: "BenchmarkHistory128", unit: "MiB"},
+	{pkg: "orchagent-ext/view/keep", benchmark: "BenchmarkHistory128", unit: "s-kept", limit: atLeast(200)}, // of a run of 240 s
+	{pkg: "orchagent-ext/view/keep", benchmark: "BenchmarkHistory128", unit: "s-all"},                       // of these, with each frame
 	{pkg: "gnmi-server/subscribe", benchmark: "BenchmarkFanOut", unit: "leaves/s/stream"},
 	{pkg: "tests/gnmi", benchmark: "BenchmarkStreams", unit: "leaves/s", limit: atLeast(5000)}, // to each of 100 clients, on the same cores
 	{pkg: "tests/gnmi", benchmark: "BenchmarkStreams", unit: "MiB", limit: atMost(256)},
@@ -83,6 +97,9 @@ var bars = []bar{
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkRatio", unit: "ratio", limit: atLeast(2.2), with: "vmware/go-ipfix", optional: true},
 }
 
+// marksCost is why marks of flows cost more than their bar.
+const marksCost = "a queue is a class of the kernel's HTB with a FIFO, which take 5 % alone (ratio-qdiscs); the program that counts the octets of flows in queues takes the rest"
+
 // A bar names one figure of one benchmark and what it must hold.
 type bar struct {
 	pkg       string // folder of the package, from the root of the module; it may be a module of its own
@@ -91,6 +108,7 @@ type bar struct {
 	limit     limit  // the zero limit: reported only
 	with      string // peer of the figure, in the same run
 	optional  bool   // optional: its needs are unmet on some machines
+	why       string // reason where it is missed, as the page has it
 }
 
 // optional reports whether every bar of the package is.

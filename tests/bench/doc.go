@@ -8,4 +8,8 @@
 // missed is marked, without an error: machines are noisy, and the figure counts. Errors
 // are a benchmark that failed, or one of the table in bars.go that is missing. Earlier
 // reports are ignored.
+//
+// With -against it measures another tree and this one in turns, and compares each figure that both
+// have: a row fails where the 95 % interval of its pairs lies beyond 5 %. With -page it writes the page
+// of the report, docs/performance.md.
 package main

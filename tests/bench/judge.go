@@ -42,8 +42,13 @@ func judge(bars []bar, found []series) ([]figure, error) {
 }
 
 func (b bar) matches(s series) bool {
-	named, err := path.Match(b.benchmark, s.benchmark)
-	return err == nil && named && b.unit == s.unit && strings.HasSuffix(s.pkg, "/"+b.pkg)
+	return b.names(s.benchmark) && b.unit == s.unit && strings.HasSuffix(s.pkg, "/"+b.pkg)
+}
+
+// names reports whether the bar is for a benchmark.
+func (b bar) names(benchmark string) bool {
+	named, err := path.Match(b.benchmark, benchmark)
+	return err == nil && named
 }
 
 func (b bar) judge(s series) figure {

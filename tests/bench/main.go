@@ -16,11 +16,26 @@ func main() {
 	out := flag.String("out", "build/bench/report.json", "`file` of the report")
 	benchTime := flag.Duration("time", time.Second, "how long each benchmark runs")
 	count := flag.Int("count", 5, "how often each benchmark runs")
+	other := flag.String("against", "", "`root` of another tree, built: measure both in turns, and compare")
+	runs := flag.Int("pairs", 7, "with -against: how often each benchmark runs in both trees, 6 times or more")
+	only := flag.String("only", "", "with -against: `part` of the packages' names")
+	page := flag.String("page", "", "write the page of the report to this `file`, and measure nothing")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *out, *benchTime, *count); err != nil {
+	if *runs < 6 {
+		fmt.Fprintln(os.Stderr, "bench: -pairs: 6 or more: fewer give no interval of 95 %")
+		os.Exit(2)
+	}
+	do := func() error { return run(ctx, *out, *benchTime, *count) }
+	switch {
+	case *page != "":
+		do = func() error { return writePage(*out, *page) }
+	case *other != "":
+		do = func() error { return against(ctx, *other, *only, *benchTime, *runs) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		os.Exit(1)
 	}

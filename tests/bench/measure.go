@@ -54,6 +54,16 @@ func benchRegexp(bars []bar, pkg string) string {
 func measure(ctx context.Context, bars []bar, pkg string, benchTime time.Duration, count int, progress io.Writer) ([]series, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-C", pkg, "-run=^$", "-bench="+benchRegexp(bars, pkg), "-benchmem",
 		"-benchtime="+benchTime.String(), "-count="+strconv.Itoa(count), "-timeout=1h", ".")
+	found, err := runBenchmarks(cmd, progress)
+	if err != nil {
+		return found, fmt.Errorf("run benchmarks of %s: %w", pkg, err)
+	}
+	return found, nil
+}
+
+// runBenchmarks runs a command and returns the measurements that it prints, also when it failed in
+// the end.
+func runBenchmarks(cmd *exec.Cmd, progress io.Writer) ([]series, error) {
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -63,10 +73,7 @@ func measure(ctx context.Context, bars []bar, pkg string, benchTime time.Duratio
 		return nil, err
 	}
 	found, parseErr := parse(io.TeeReader(out, progress))
-	if err := cmp.Or(cmd.Wait(), parseErr); err != nil {
-		return found, fmt.Errorf("run benchmarks of %s: %w", pkg, err)
-	}
-	return found, nil
+	return found, cmp.Or(cmd.Wait(), parseErr)
 }
 
 // parse reads the output of go test -bench to its end. It returns one series a

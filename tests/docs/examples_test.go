@@ -29,7 +29,9 @@ const (
 	running     = stateIs + `state)" = running ]`
 	endDaemon   = `pkill -INT -x sluiced; while pgrep -r D,R,S -x sluiced; do sleep 0.1; done; redis-cli -s /run/sluice/redis.sock -n 6 FLUSHDB`
 	endGNMI     = "pkill -INT -x sluice-gnmi; while pgrep -x sluice-gnmi; do sleep 0.1; done"
+	startGNMI   = "for i in 1 2; do echo leaf$i unix:/var/run/sluice/gnmi.sock; done >/etc/sluice/targets; (echo '[leaf]'; sed 's/ / ansible_host=/' /etc/sluice/targets) >hosts.ini; (sluice-gnmi >/tmp/gnmi 2>&1 &); for i in $(seq 600); do ! grep -q 'sluice-gnmi starts' /tmp/gnmi || exit 0; sleep 0.1; done; cat /tmp/gnmi; exit 1"
 	endTool     = "pkill -INT -x sluice; while pgrep -x sluice; do sleep 0.1; done"
+	seen        = "curl -sf http://127.0.0.1:8650/api/picture | grep -q switches"
 	endLab      = "pkill -INT -x sluice-lab; while pgrep -x sluice-lab; do sleep 0.1; done"
 	serves      = "grep -q 'sluice-gnmi starts' /tmp/output"
 	fromFar     = "ip netns exec far /usr/local/bin/sluice-lab send "
@@ -54,6 +56,27 @@ while True:
     open("/tmp/got", "ab").write(got)`
 	return "rm -f /tmp/got /tmp/ready; (timeout 600 python3 -c '" + script + "' >/tmp/collector 2>&1 &); for i in $(seq 1000); do [ -e /tmp/ready ] && break; sleep 0.1; done"
 }
+
+// prometheus answers as a Prometheus that has scraped a port a moment before.
+const prometheus = `cat >/tmp/prometheus.py <<'END'
+import http.server, json, urllib.parse
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        asked = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        at = float(asked["time"][0]) - 1
+        series = lambda name, value, **labels: {"metric": {"__name__": name, "instance": "leaf1:9475", **labels}, "values": [[at - 1, value], [at, value]]}
+        scrapes = [series("sluice_redis_up", "1")]
+        rows = [series("sluice_state", "1", state="running"), series("sluice_port_rx_packets_total", "4711", port="Ethernet0")]
+        body = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": scrapes if "sluice_redis_up" in asked["query"][0] else rows}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(body)
+s = http.server.HTTPServer(("127.0.0.1", 9090), Handler)
+open("/tmp/serves", "w")
+s.serve_forever()
+END
+(timeout 600 python3 /tmp/prometheus.py >/tmp/prometheus 2>&1 &); for i in $(seq 1000); do [ -e /tmp/serves ] && break; sleep 0.1; done`
 
 const received = "for i in $(seq 1000); do [ -s /tmp/got ] && exit 0; sleep 0.1; done; exit 1"
 
@@ -94,6 +117,7 @@ var examples = []example{
 	{text: "sluice capture relabel in.pcapng out.pcapng --algorithm crc32 --rewrite always", given: "cp roce-ipv6.pcap in.pcapng", then: "grep -q 'labels written: 105' /tmp/output"},
 	{text: "sluice doctor", then: "grep -q ' kernel ' /tmp/output"},
 	{text: "sluice doctor --dev any --for 10s", run: "sluice doctor --dev any --for 1s", then: "grep -q ' rights ' /tmp/output"},
+	{text: "sluice doctor --target all", given: startGNMI, then: `grep -q '^[0-9]* faults on 2 of 2 switches$' /tmp/output; ` + endGNMI},
 	{text: "sluice doctor capture.pcap", then: "grep -q ' ports ' /tmp/output"},
 	{
 		text: "sluice doctor capture.pcap --switch sonic-202505 --paths 8 --fail-on act",
@@ -160,6 +184,25 @@ var examples = []example{
 	{text: "sluice show flows --top 10 --json", then: printed},
 	{text: "sluice show queues --port Ethernet0 --watch --interval 5s", until: printed, then: endTool},
 	{text: "sluice show config --json", then: "grep -q SLUICE_FLOW_LABEL /tmp/output"},
+	{text: "sluice show ports --target leaf1,leaf2", given: startGNMI, then: "grep -q '^leaf2  *Ethernet0  *up  *edge' /tmp/output"},
+	{text: "sluice show status --target @hosts.ini:leaf --json", then: `grep -q '"switch": "leaf2"' /tmp/output`},
+	{text: "sluice path --src 2001:db8:1::1 --dst 2001:db8:2::1 --dst-qp 0x12 --target leaf1,leaf2", then: "grep -q '^leaf2: it publishes no next hops' /tmp/output"},
+	{text: "sluice top --target leaf1", until: printed, then: endTool},
+	{text: "sluice top --target all", until: "grep -q '^2 switches' /tmp/output", then: endTool},
+	{text: "sluice record leaf1.record --for 10m", run: "sluice record leaf1.record --for 2s", then: "grep -q ' leaf1.record, .*; 1 of 1 switches answer$' /tmp/output"},
+	{text: "sluice record fabric.record --target all --size 4GB", run: "sluice record fabric.record --target all --size 4GB --for 2s", then: "grep -q '; 2 of 2 switches answer$' /tmp/output"},
+	{text: "sluice show queues --at 14:05 --from leaf1.record", run: "sluice show queues --at -0s --from leaf1.record", then: "grep -q '^as of ' /tmp/output"},
+	{text: "sluice show ports --at -10m --prometheus http://127.0.0.1:9090", given: prometheus, then: "grep -q '^Ethernet0 .* 4711 ' /tmp/output"},
+	{text: "sluice view", until: seen, then: endTool},
+	{text: "sluice view --target all", until: seen, then: endTool},
+	{text: "sluice view --from fabric.record", until: seen, then: endTool}, // of sluice record
+	{text: "sluice view --prometheus http://127.0.0.1:9090", until: "curl -sf http://127.0.0.1:8650/ | grep -q app.js", then: endTool},
+	{
+		text:  "sluice view --target @hosts.ini:leaf --listen :8650 --cert view.pem --key view.key --users users",
+		given: `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout view.key -out view.pem -days 1 -subj /CN=localhost 2>/dev/null; echo 'alice:$2a$10$CwTycUXWue0Thq9StjUM0uJ8.5oCj3hUfJgqHUbB0q8QUaKkQZ3Ya' >users`,
+		until: "[ $(curl -sk -o /dev/null -w '%{http_code}' https://localhost:8650/) = 401 ]", then: endTool,
+	},
+	{text: "sluice diff config_db.json --target leaf1,leaf2", given: `echo '{"SLUICE_PORT": {"Ethernet0": {"role": "border"}}}' >config_db.json`, then: "grep -q '^leaf2  *- SLUICE_PORT|Ethernet0  *role  *border' /tmp/output; " + endGNMI},
 	{text: "sluice clear counters", then: "grep -q Cleared /tmp/output"},
 	{text: "sluice config port set Ethernet0 --role edge", given: config + "DEL 'SLUICE_PORT|Ethernet0'", then: config + "HGET 'SLUICE_PORT|Ethernet0' role | grep -qx edge"},
 	{text: "sluice config flow-label set --admin-state enabled --manage-switch-hash true", given: config + "DEL 'SLUICE_FLOW_LABEL|global'", then: config + "HGET 'SLUICE_FLOW_LABEL|global' admin_state | grep -qx enabled"},
@@ -172,6 +215,18 @@ var examples = []example{
 	{text: "sluice rollback --list", then: "[ $(grep -c ' config ' /tmp/output) = 4 ]"},
 	{text: "sluice rollback --dry-run", then: "grep -qx '+ SLUICE_PORT|Ethernet0  *role  *edge' /tmp/output"},
 	{text: "sluice rollback", then: config + "HGET 'SLUICE_PORT|Ethernet0' role | grep -qx edge; " + config + "HSET 'SLUICE_FLOW_LABEL|global' manage_switch_hash true"},
+	// both names of startGNMI are one switch
+	{
+		text:  "sluice config flow-label set --admin-state enabled --target leaf1,leaf2",
+		given: config + "HDEL 'SLUICE_FLOW_LABEL|global' admin_state; " + startGNMI,
+		run:   "sluice config flow-label set --admin-state enabled --target leaf1", then: "grep -qx 'leaf1  written  1 row' /tmp/output; " + config + "HGET 'SLUICE_FLOW_LABEL|global' admin_state | grep -qx enabled",
+	},
+	{text: "sluice diff --target all", run: "sluice diff --target leaf1", then: "grep -qx '+ SLUICE_FLOW_LABEL|global  *admin_state  *enabled' /tmp/output"},
+	{text: "sluice rollback --target all --dry-run", run: "sluice rollback --target leaf1 --dry-run", then: "grep -qx -- '- SLUICE_FLOW_LABEL|global  *admin_state  *enabled' /tmp/output"},
+	{
+		text: "sluice config global set --admin-state disabled --target all", run: "sluice config global set --admin-state disabled --target leaf1",
+		then: config + "HGET 'SLUICE|global' admin_state | grep -qx disabled; " + config + "HDEL 'SLUICE|global' admin_state; " + endGNMI,
+	},
 	{text: "sluice version", then: "grep -q '^sluiced, running *[0-9]' /tmp/output"},
 	{text: "sluice version --json", then: "[ $(grep -c '\"version\"' /tmp/output) = 6 ]"},
 	{text: "sluice techsupport", then: "grep -q 'driver *sai' /tmp/output"},
@@ -197,10 +252,11 @@ var examples = []example{
 	{text: "sluice sim --example > fabric.yaml", then: "grep -q hosts_per_leaf /tmp/here/fabric.yaml"},
 	{
 		text: "sluice sim fabric.yaml --compare none,label,placement,plan --html report.html",
-		then: "grep -q '</html>' /tmp/here/report.html; [ $(wc -l </tmp/output) = 12 ]",
+		then: "grep -q '</html>' /tmp/here/report.html; [ $(wc -l </tmp/output) = 14 ]",
 	},
 	{text: "sluice sim fabric.yaml --compare none,pfc,dcqcn,label+pfcm,advice", then: "grep -q label+pfcm /tmp/output"},
 	{text: "sluice sim advise fabric.yaml", then: "grep -q high_bytes /tmp/output"},
+	{text: "sluice sim fabric.yaml --compare placement --record fabric.record", given: "rm -f fabric.record", then: "sluice show placement --at -0s --from /tmp/here/fabric.record | grep -q leaf7"},
 	{text: "sluice sim fabric.yaml --json", then: "grep -q '\"collective_s\"' /tmp/output"},
 
 	{text: "sudo bin/sluice-lab demo", then: printed},

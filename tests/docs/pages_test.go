@@ -20,12 +20,15 @@ const root = "../.."
 
 // elsewhere are beginnings of commands that only a switch with SONiC has, or a kernel
 // with IPsec, or that end there. The image and its commands are tested in
-// sonic-container, IPsec in tests/ipsec, the lab and its playbook in lab; gnmic is run nowhere.
-var elsewhere = []string{"make image-tar", "scp ", "sudo sonic-package-manager ", "sudo config feature ", "docker run ", "    --", "    -e ", "    -v ",
+// sonic-container, IPsec in tests/ipsec, the lab and its playbook in lab, a Prometheus in
+// tests/pasttest; lines of gnmic, Prometheus and NATS in tests/e2e.
+var elsewhere = []string{"make image-tar", "scp ", "sudo sonic-package-manager ", "sudo config feature ", "sudo config sflow enable", "sudo config save", "docker run ", "    --", "    -e ", "    -v ",
 	"sudo sluice config load edge-leaf.json", "sluice show status", "sudo mkdir -p /etc/sonic/sluice", "echo SLUICE_SAI_LIBRARY=", "echo SLUICE_METRICS=", "sudo systemctl restart sluice", "sudo rm -r /etc/sonic/sluice",
-	"goflow2 ", "sudo containerlab ", "docker exec ", "sudo build/lab/lab ", "sudo make lab", "sudo make rdma-lab", "sudo make sonic ", "sudo make sonic-", "    ansible-playbook ", "lab/tls.sh ", "sender=", "receiver=", "key=", "integrity=", "ip -s xfrm state", "grep -v '\\s0$' /proc/net/xfrm_stat",
+	"goflow2 ", "SLUICE_TLS=", "OTLP_ENDPOINT=", "sudo containerlab ", "docker exec ", "sudo build/lab/lab ", "sudo make lab", "sudo make rdma-lab", "sudo make sonic ", "sudo make sonic-", "    ansible-playbook ", "lab/tls.sh ", "sender=", "receiver=", "key=", "integrity=", "ip -s xfrm state", "grep -v '\\s0$' /proc/net/xfrm_stat",
+	"sluice view", "htpasswd ", // TestExamplesOfHelpWork runs sluice view
+	"leaves=", "sudo bin/sluice ", "spine=", "leaf=", "tls=build/lab/tls", "export SLUICE_TARGET_CA=$tls", "bin/sluice view --target @lab/ansible/inventory.yml",
 	"on() {", "on leaf1 ", "traffic", "    on ", "    sleep 2", "    wait", "}", "go install github.com/openconfig/gnmi/cmd/gnmi_cli@",
-	"gnmic "}
+	"gnmic ", "prometheus ", "nats-server", "sluice show ports --at 14:05 --prometheus "}
 
 var update = flag.Bool("update", false, "write what the commands print into the pages")
 

@@ -7,8 +7,52 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"sluice/orchagent-ext/cli/chart"
 )
+
+// The picture of a terminal on the front page, and the command in it.
+const (
+	terminalPicture = "docs/doctor.svg"
+	terminalCommand = "bin/sluice doctor tests/captures/one-port-ipv6.pcap --paths 8"
+	terminalColumns = 114
+)
+
+// TestTerminalShowsWhatTheProgramPrints: the front page's picture is drawn from what its command prints
+// today; go test ./tests/docs -update draws it.
+func TestTerminalShowsWhatTheProgramPrints(t *testing.T) {
+	programs := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", programs, "./orchagent-ext/cmd/sluice")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", build, err, out)
+	}
+	p := &page{name: terminalPicture}
+	printed := p.execute(t, workplace(t, programs), command{text: terminalCommand})
+	if len(printed) < 10 {
+		t.Fatalf("%q", printed)
+	}
+	var picture bytes.Buffer
+	lines := append([]string{"$ " + terminalCommand}, printed...)
+	if err := chart.Terminal(&picture, "sluice doctor", terminalColumns, strings.Join(lines, "\n")); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(root, terminalPicture)
+	if *update {
+		if err := os.WriteFile(file, picture.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have, err := os.ReadFile(file); err != nil || !bytes.Equal(have, picture.Bytes()) {
+		t.Errorf("%s is not what the command prints (%v): go test ./tests/docs -run TestTerminal -update", terminalPicture, err)
+	}
+	front := pages(t)["README.md"]
+	if !strings.Contains(front.text, "("+terminalPicture+")") || !strings.Contains(front.text, "$ "+terminalCommand+"\n") {
+		t.Errorf("README.md has not both the picture and its command")
+	}
+}
 
 // TestPicturesAreWhatTheCommandsDraw: the pictures of pages are those that the commands beside them
 // draw with the programs of today.

@@ -71,6 +71,11 @@ ip link del eth1 && rm -r /run/systemd`,
 		then:  `for i in $(seq 600); do ! ` + stateIs + `flow_label)" = active ] || exit 0; sleep 0.1; done; exit 1`,
 	},
 	{
+		page:  "record.md",
+		first: "sluice sim --compare label --record simulated.record",
+		then:  "grep -q '^as of 2000-01-01T00:00:00Z, by simulated.record$' /tmp/output && grep -q '^spine0.3  *up ' /tmp/output",
+	},
+	{
 		page:  "linux.md",
 		given: ctrlC,
 		first: "sluiced --sai-library /usr/lib/libsoftsai.so \\\n    --sai-profile SLUICE_QUEUES=8",
@@ -137,6 +142,16 @@ for i in $(seq 600); do etcdctl get --prefix /sluice/default/node/ | grep -q . &
 		page:  "fleet.md",
 		first: "tls=\"-address SWITCH:50070 -ca_crt ca.pem -client_crt me.pem -client_key me.key\"\ngnmi_cli $tls -set -proto '\n  update:<path:<elem:<name:\"sonic-sluice\"> elem:<name:\"SLUICE_PORT\">",
 		then:  "! [ -e /var/lib/sluice/gnmi-commit.json ] && " + stateIs + `flow_label)" = active ]`,
+	},
+	{
+		page:  "fleet.md",
+		first: "export SLUICE_TARGET_CA=ca.pem SLUICE_TARGET_CERT=me.pem SLUICE_TARGET_KEY=me.key\nsluice show",
+		then:  "grep -q '^eth1  *up  *edge' /tmp/output && grep -q '^leaf1  *eth1  *up  *edge' /tmp/output",
+	},
+	{
+		page:  "fleet.md",
+		first: "export SLUICE_TARGET_CA=ca.pem SLUICE_TARGET_CERT=me.pem SLUICE_TARGET_KEY=me.key\nsluice config",
+		then:  "[ $(grep -c '^leaf1  *written' /tmp/output) = 2 ] && grep -q '^leaf1  *+ SLUICE_FLOW_LABEL|global  *algorithm  *crc32' /tmp/output",
 	},
 	{
 		page:  "linux.md",

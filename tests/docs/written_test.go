@@ -13,7 +13,7 @@ import (
 var written = []*regexp.Regexp{
 	regexp.MustCompile(`\bgen ([^\s|-][^\s|]*)`),
 	regexp.MustCompile(`\bcapture (?:lift6|relabel) \S+ ([^\s|]+)`),
-	regexp.MustCompile(` (?:--svg|--html|--write|-w|--file|--out) ([^\s|-][^\s|]*)`),
+	regexp.MustCompile(` (?:--svg|--html|--write|-w|--file|--out|--record) ([^\s|-][^\s|]*)`),
 	regexp.MustCompile(`> ?([^\s|&>]+)$`),
 }
 

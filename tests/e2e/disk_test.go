@@ -181,15 +181,7 @@ func TestKillSwitchBesideManyBadRows(t *testing.T) {
 	l := newLeaf(t)
 	l.labels()
 	const n = 150_000
-	lines := &strings.Builder{}
-	for i := range n {
-		fmt.Fprintf(lines, "HSET SLUICE_THRESHOLD|bad%d high_bytes many\n", i)
-	}
-	load := exec.CommandContext(t.Context(), "redis-cli", "-s", l.redis.Socket, "-n", fmt.Sprint(l.config.ID), "--pipe")
-	load.Stdin = strings.NewReader(lines.String())
-	if out, err := load.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	l.badRows(n)
 	began := time.Now()
 	l.start()
 	l.awaitFields("SLUICE_STATE", "global", "flow_label", "active")
@@ -202,6 +194,20 @@ func TestKillSwitchBesideManyBadRows(t *testing.T) {
 		t.Logf("no packet was changed %v after the kill switch", took)
 		l.set("SLUICE", "global", "admin_state", "enabled")
 		l.awaitFields("SLUICE_STATE", "global", "flow_label", "active")
+	}
+}
+
+// badRows writes n rows that no schema takes.
+func (l *leaf) badRows(n int) {
+	l.t.Helper()
+	lines := &strings.Builder{}
+	for i := range n {
+		fmt.Fprintf(lines, "HSET SLUICE_THRESHOLD|bad%d high_bytes many\n", i)
+	}
+	load := exec.CommandContext(l.t.Context(), "redis-cli", "-s", l.redis.Socket, "-n", fmt.Sprint(l.config.ID), "--pipe")
+	load.Stdin = strings.NewReader(lines.String())
+	if out, err := load.CombinedOutput(); err != nil {
+		l.t.Fatalf("%v: %s", err, out)
 	}
 }
 

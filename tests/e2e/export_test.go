@@ -45,6 +45,7 @@ func TestExportSendsRecordsOfFlowsAndPackets(t *testing.T) {
 			l.set("SLUICE_IPFIX", "global", "admin_state", "enabled", "observation_domain", "7", "health", map[bool]string{true: "enabled", false: "disabled"}[labels])
 			l.await("SLUICE_STATE", "global", func(f map[string]string) bool { return strings.Contains(f["warnings"], "has no collector") })
 			l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", host, "port", port)
+			l.awaitCounters("SLUICE_IPFIX_STATS", "c1", "dropped", "0") // the exporter runs
 			l.awaitFields("SLUICE_STATE", "global", "state", "running")
 			if !l.exporting() {
 				t.Fatal("no object samples packets")

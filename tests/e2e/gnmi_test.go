@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"context"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -243,6 +245,66 @@ func BenchmarkSetToSwitch(b *testing.B) {
 	b.ReportMetric(took[len(took)*99/100], "ms-p99")
 }
 
+// gnmicProgram builds gnmic, and lets it run with this release of Go.
+func gnmicProgram(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "gnmic")
+	if out, err := exec.Command("go", "build", "-C", "../../tools/gnmic", "-o", program, "github.com/openconfig/gnmic").CombinedOutput(); err != nil {
+		t.Fatalf("build gnmic: %v\n%s", err, out)
+	}
+	release, _, _ := strings.Cut(strings.TrimPrefix(runtime.Version(), "go1."), ".")
+	t.Setenv("ASSUME_NO_MOVING_GC_UNSAFE_RISK_IT_WITH", "go1."+release) // a library of its asks for that word
+	return program
+}
+
+// TestGnmicTakesTheComposedFile: with the file of the compose file, but the address of this switch,
+// gnmic writes what changes, and serves the counters of ports to Prometheus.
+func TestGnmicTakesTheComposedFile(t *testing.T) {
+	soakOnly(t) // gnmic has 1400 packages
+	program := gnmicProgram(t)
+	l := newLeaf(t)
+	l.start()
+	g := l.serve()
+	cert, key, _ := g.ca.Sign(t, "alice")
+	text, err := os.ReadFile("../../sonic-container/compose/gnmic.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t)
+	here := strings.NewReplacer("  leaf1:50070:", "  "+g.address+":", "  leaf2:50070:\n", "", "/etc/gnmic/tls/ca.pem", g.ca.File,
+		"/etc/gnmic/tls/me.pem", cert, "/etc/gnmic/tls/me.key", key, ":9804", address).Replace(string(text))
+	file := filepath.Join(t.TempDir(), "gnmic.yml")
+	if err := os.WriteFile(file, []byte(here), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out logged
+	watch := exec.CommandContext(t.Context(), program, "--config", file, "subscribe")
+	watch.Stdout, watch.Stderr = &out, &out
+	if err := child.Start(watch); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = watch.Process.Kill()
+		_ = watch.Wait()
+		if t.Failed() {
+			t.Logf("gnmic wrote:\n%s", out.String())
+		}
+	}()
+	l.until("the state is written", func() bool { return strings.Contains(out.String(), "SLUICE_STATE") })
+	before := strings.Count(out.String(), "flow_label")
+	l.enable()
+	l.until("a change of the state is written", func() bool { return strings.Count(out.String(), "flow_label") > before })
+	l.until("counters of ports are served", func() bool {
+		a, err := http.Get("http://" + address + "/metrics")
+		if err != nil {
+			return false
+		}
+		defer a.Body.Close()
+		b, err := io.ReadAll(a.Body)
+		return err == nil && strings.Contains(string(b), "SLUICE_PORT_STATS")
+	})
+}
+
 // TestFirstHourGnmicRunsThePagesCommands: the lines of docs/gnmi.md with gnmic, as they stand there,
 // read a row and see a change.
 func TestFirstHourGnmicRunsThePagesCommands(t *testing.T) {
@@ -257,10 +319,7 @@ func TestFirstHourGnmicRunsThePagesCommands(t *testing.T) {
 	if !ok || !ended || len(lines) != 3 {
 		t.Fatalf("the page has %q", lines)
 	}
-	program := filepath.Join(t.TempDir(), "gnmic")
-	if out, err := exec.Command("go", "build", "-C", "../../tools/gnmic", "-o", program, "github.com/openconfig/gnmic").CombinedOutput(); err != nil {
-		t.Fatalf("build gnmic: %v\n%s", err, out)
-	}
+	program := gnmicProgram(t)
 	l := newLeaf(t)
 	l.start()
 	g := l.serve()
@@ -269,8 +328,6 @@ func TestFirstHourGnmicRunsThePagesCommands(t *testing.T) {
 		words := strings.Fields(strings.NewReplacer("SWITCH:50070", g.address, "clients-ca.pem", g.ca.File, "ca.pem", g.ca.File, "me.pem", cert, "me.key", key).Replace(lines[i]))
 		return exec.CommandContext(t.Context(), program, words[1:]...)
 	}
-	release, _, _ := strings.Cut(strings.TrimPrefix(runtime.Version(), "go1."), ".")
-	t.Setenv("ASSUME_NO_MOVING_GC_UNSAFE_RISK_IT_WITH", "go1."+release) // a library of its asks for that word
 	l.enable()
 	if out, err := line(0).CombinedOutput(); err != nil || !strings.Contains(string(out), `"admin_state": "enabled"`) {
 		t.Errorf("%s: %v\n%s", lines[0], err, out)

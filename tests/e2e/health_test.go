@@ -20,6 +20,7 @@ func TestFlowsTellHowTheyFare(t *testing.T) {
 	l.set("SLUICE_IPFIX", "global", "admin_state", "enabled")
 	l.await("SLUICE_STATE", "global", func(f map[string]string) bool { return strings.Contains(f["warnings"], "has no collector") })
 	l.set("SLUICE_IPFIX_COLLECTOR", "c1", "address", "127.0.0.1", "port", "9")
+	l.awaitCounters("SLUICE_IPFIX_STATS", "c1", "dropped", "0") // the exporter runs
 	l.awaitFields("SLUICE_STATE", "global", "state", "running")
 	if !l.exporting() {
 		t.Fatal("no object samples packets")

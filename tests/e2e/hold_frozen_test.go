@@ -13,7 +13,7 @@ import (
 // TestFrozenWhileItHolds: a sluiced that is stopped ends no hold. New packets pass it all the
 // same; what waited is dropped and counted when sluiced goes on, and none is sent late.
 func TestFrozenWhileItHolds(t *testing.T) {
-	l := holding(t, []string{"hold_limit_ms", "0"})
+	l := holding(t, []string{"hold_limit_ms", "0"}, "--sai-profile", frozenSoon)
 	release := l.hold(l.Uplinks[0])
 	defer release()
 	l.awaitNotified("pfcm", "held", 1)

@@ -218,14 +218,17 @@ func (l *leaf) polled(what string, each time.Duration, done func() bool) {
 // quiet waits until nothing is held or congested.
 func (l *leaf) quiet() {
 	l.t.Helper()
-	l.until("nothing is held or congested", func() bool {
-		for _, row := range l.table("SLUICE_FLOW") {
-			if row["state"] == "held" || row["state"] == "congested" {
-				return false
-			}
+	l.until("nothing is held or congested", func() bool { return l.congested() == 0 && len(l.table("SLUICE_HOLD")) == 0 })
+}
+
+// congested is how many flows are held or congested by their rows.
+func (l *leaf) congested() (n int) {
+	for _, row := range l.table("SLUICE_FLOW") {
+		if row["state"] == "held" || row["state"] == "congested" {
+			n++
 		}
-		return len(l.table("SLUICE_HOLD")) == 0
-	})
+	}
+	return n
 }
 
 const heldLabel = 0x4711

@@ -25,6 +25,8 @@ import (
 const (
 	bin  = "../../bin/"
 	poll = 2 * time.Millisecond
+
+	frozenSoon = "SLUICE_HOLD_FROZEN_MS=100" // as when it is not given
 )
 
 // patience is for what takes milliseconds on an idle machine. The flag -patience sets it.
@@ -148,6 +150,9 @@ func (l *leaf) launchWith(front []string, args ...string) {
 		l.t.Fatal(err)
 	}
 	line := append(front, bin+"sluiced", "--db-config", l.redis.Config, "--sai-library", library, "--state-file", l.memory)
+	if !slices.Contains(args, frozenSoon) {
+		line = append(line, "--sai-profile", "SLUICE_HOLD_FROZEN_MS=60000") // the machine may stand still for a while
+	}
 	line = append(append(line, l.way.args...), args...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Stdout, cmd.Stderr = l.log, l.log

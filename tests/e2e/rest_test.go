@@ -69,6 +69,28 @@ func BenchmarkLeafAtRest(b *testing.B) {
 	b.ReportMetric(start.Seconds(), "s-start")
 }
 
+// BenchmarkBadRowsAtRest is the CPU time of sluiced beside 50,000 rows that are not valid, and the time
+// from its start until labels are active.
+func BenchmarkBadRowsAtRest(b *testing.B) {
+	const n = 50_000
+	l := newLeaf(b)
+	l.labels()
+	l.badRows(n)
+	began := time.Now()
+	l.start()
+	l.awaitFields("SLUICE_STATE", "global", "flow_label", "active")
+	start := time.Since(began)
+	l.awaitFields("SLUICE_STATE", "global", "config_errors", fmt.Sprint(n))
+	var busy, rest time.Duration
+	for b.Loop() {
+		before := usageOf(b, l.sluiced.Pid).cpu
+		time.Sleep(leafRests)
+		busy, rest = busy+usageOf(b, l.sluiced.Pid).cpu-before, rest+leafRests
+	}
+	b.ReportMetric(100*busy.Seconds()/rest.Seconds(), "cpu-percent")
+	b.ReportMetric(start.Seconds(), "s-start")
+}
+
 // morePorts gives the leaf n further ports, which lead nowhere.
 func (l *leaf) morePorts(n int) {
 	l.t.Helper()

@@ -191,7 +191,7 @@ func TestRowsByWhichSyncdPollsEndWithSluice(t *testing.T) {
 	polled(l, syncd, "1")
 
 	ld := l.load(elephantsAndMice(false)...)
-	l.until("a flow is congested", func() bool { return len(l.table("SLUICE_FLOW")) > 0 })
+	l.until("a flow is congested", func() bool { return l.congested() > 0 })
 	syncd.Stand(true)
 	l.until("counters that stand still are unproven", func() bool {
 		f := l.row("SLUICE_CAPABILITY", "switch")

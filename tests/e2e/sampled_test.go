@@ -109,7 +109,7 @@ func TestSampledSendsPFCMWhereTheBufferTakesTheDelay(t *testing.T) {
 		": a queue that grows by 1000 Mbit/s takes 18750000 octets in the 150ms until it is noticed, and its buffer has 1000000"
 	l.until("a warning has the figures", func() bool { return strings.Contains(l.row("SLUICE_STATE", "global")["warnings"], want) })
 	ld := l.load(&stream{qp: elephantQP, label: 1, size: 1000, mbps: 2 * sampledElephant})
-	l.until("the flow is congested", func() bool { return len(l.table("SLUICE_FLOW")) > 0 })
+	l.until("the flow is congested", func() bool { return l.congested() > 0 })
 	l.until("Rate Advice is sent", func() bool {
 		return l.notified("rate-advice", "sent") > 0 || l.notified("rate-advice", "qp_unknown") > 0
 	})

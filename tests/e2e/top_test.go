@@ -59,15 +59,7 @@ func TestTopAgreesWithTheTraffic(t *testing.T) {
 	l.send(l.sessions(2)) // the CPU learns of the flows
 	l.awaitFields("SLUICE_STATE", "global", "flows", "64")
 
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		l.keepSending(stop)
-	}()
-	defer func() {
-		close(stop)
-		<-stopped
-	}()
+	defer l.sending()()
 	// The counters of a second are not read at the same instant, and less so on a
 	// busy machine.
 	for deadline := time.Now().Add(patience); ; {
@@ -123,31 +115,32 @@ func (v seen) check() error {
 	return nil
 }
 
-// keepSending sends until told: 67 packets every 5 ms.
-func (l *leaf) keepSending(stop <-chan struct{}) {
-	sender, err := l.A.Sender()
-	if err != nil {
-		l.t.Error(err)
-		return
-	}
-	defer sender.Close()
+// sending has packets sent until stop: 67 every 5 ms.
+func (l *leaf) sending() (stop func()) {
+	l.t.Helper()
+	sender := l.sender(l.A)
 	frames := l.sessions(1)
 	frames = append(frames, frames[0], frames[0], frames[0])
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-stop:
-			return
-		case <-ticker.C:
-		}
-		for _, f := range frames {
-			if err := sender.Send(f); err != nil {
-				l.t.Error(err)
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(5 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-end:
 				return
+			case <-ticker.C:
+			}
+			for _, f := range frames {
+				if err := sender.Send(f); err != nil {
+					l.t.Error(err)
+					return
+				}
 			}
 		}
-	}
+	}()
+	return func() { close(end); <-ended }
 }
 
 // top runs the tool for one frame.

@@ -16,25 +16,25 @@ import (
 	"sluice/orchagent-ext/testbed/fabric/child"
 )
 
-// A login is what a client shows a server. user nil: no username, and no password.
-type login struct {
+// A loginCase has the credentials that a client shows a server. user nil: no username, and no password.
+type loginCase struct {
 	name        string
 	certificate bool
 	user        *[2]string // and password
 }
 
 var (
-	nothing       = login{name: "nothing"}
-	certified     = login{name: "a certificate", certificate: true}
-	empty         = login{name: "empty username and password", user: &[2]string{"", ""}}
-	emptyPassword = login{name: "a username, an empty password", user: &[2]string{"alice", ""}}
-	right         = login{name: "the right password", user: &[2]string{"alice", "ecila"}}
-	wrong         = login{name: "a wrong password", user: &[2]string{"alice", "alice"}}
+	nothing       = loginCase{name: "nothing"}
+	certified     = loginCase{name: "a certificate", certificate: true}
+	empty         = loginCase{name: "empty username and password", user: &[2]string{"", ""}}
+	emptyPassword = loginCase{name: "a username, an empty password", user: &[2]string{"alice", ""}}
+	right         = loginCase{name: "the right password", user: &[2]string{"alice", "ecila"}}
+	wrong         = loginCase{name: "a wrong password", user: &[2]string{"alice", "alice"}}
 )
 
 // with is a login with a certificate, too.
-func (l login) with(certificate login) login {
-	return login{certificate.name + ", " + l.name, true, l.user}
+func (l loginCase) with(certificate loginCase) loginCase {
+	return loginCase{certificate.name + ", " + l.name, true, l.user}
 }
 
 // outcome is a verdict of the matrix.
@@ -50,7 +50,7 @@ const (
 // Right passwords are before wrong ones, which are bounded.
 var matrix = []struct {
 	server string
-	login  login
+	login  loginCase
 	want   outcome
 }{
 	{"certificates", certified, accepted},
@@ -75,7 +75,7 @@ var matrix = []struct {
 type real struct {
 	program string
 	modes   map[string][]string
-	command func(program string, to target, l login, mode []string) (*exec.Cmd, bool)
+	command func(program string, to target, l loginCase, mode []string) (*exec.Cmd, bool)
 }
 
 // A target is a server, and files of a client's.
@@ -96,7 +96,7 @@ var gnmiCLI = real{
 		"POLL":         {"-query", label, "-query_type", "polling", "-polling_interval", "100ms"},
 		"STREAM":       {"-query", label, "-query_type", "streaming"},
 	},
-	command: func(program string, to target, l login, mode []string) (*exec.Cmd, bool) {
+	command: func(program string, to target, l loginCase, mode []string) (*exec.Cmd, bool) {
 		args := append([]string{"-address", to.address, "-ca_crt", to.ca}, mode...)
 		if to.plain {
 			args = append([]string{"-address", to.address, "-insecure"}, mode...)
@@ -140,7 +140,7 @@ var gnmic = real{
 		"ONCE":         {"subscribe", "--path", label, "--mode", "once", "--log"},
 		"STREAM":       {"subscribe", "--path", label, "--mode", "stream", "--stream-mode", "on-change", "--log"},
 	},
-	command: func(program string, to target, l login, mode []string) (*exec.Cmd, bool) {
+	command: func(program string, to target, l loginCase, mode []string) (*exec.Cmd, bool) {
 		args := append([]string{"-a", to.address, "--encoding", "json_ietf", "--tls-ca", to.ca}, mode...)
 		if to.plain {
 			args = append([]string{"-a", to.address, "--encoding", "json_ietf", "--insecure"}, mode...)

@@ -22,7 +22,8 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"sluice/gnmi-server/auth"
+
+	"sluice/orchagent-ext/host/login"
 )
 
 // secure starts a server with TLS, a CA for clients and users alice and bob, whose
@@ -40,7 +41,7 @@ func secure(t *testing.T, flags ...string) (*server, *authority) {
 
 func hashed(t *testing.T, name, password string) string {
 	t.Helper()
-	hash, err := bcrypt.GenerateFromPassword([]byte(password), auth.MinCost)
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), login.MinCost)
 	if err != nil {
 		t.Fatal(err)
 	}

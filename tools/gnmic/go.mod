@@ -4,7 +4,10 @@ module sluice/tools/gnmic
 
 go 1.26.8
 
-tool github.com/openconfig/gnmic
+tool (
+	github.com/nats-io/nats-server/v2
+	github.com/openconfig/gnmic
+)
 
 require github.com/openconfig/gnmic v0.31.0
 
@@ -213,6 +216,7 @@ require (
 	go.opencensus.io v0.24.0 // indirect
 	go.starlark.net v0.0.0-20230128213706-3f75dec8e403 // indirect
 	go.uber.org/atomic v1.10.0 // indirect
+	go.uber.org/automaxprocs v1.5.1 // indirect
 	go4.org/intern v0.0.0-20220617035311-6925f38cc365 // indirect
 	go4.org/unsafe/assume-no-moving-gc v0.0.0-20220617031537-928513b29760 // indirect
 	gocloud.dev v0.25.1-0.20220408200107-09b10f7359f7 // indirect

@@ -22,7 +22,13 @@ func Encode(s ygot.GoStruct) (Row, error) {
 	if !ok {
 		return Row{}, fmt.Errorf("encode row: %T is no row of a table", s)
 	}
-	r := Row{Table: t.name, Key: t.only, Fields: map[string]string{}}
+	set := 0
+	for _, leaf := range t.fields {
+		if !v.Field(t.places[leaf]).IsZero() {
+			set++
+		}
+	}
+	r := Row{Table: t.name, Key: t.only, Fields: make(map[string]string, set)}
 	if t.only == "" {
 		var parts []string
 		for i, leaf := range t.keys {

@@ -23,6 +23,9 @@ func (f Reference) Good(there func(table, key string) bool) bool {
 	return slices.ContainsFunc(f.Tables, func(table string) bool { return there(table, f.Key) })
 }
 
+// IsPortChannel reports whether a port is a row of PORTCHANNEL, by its name: all of SONiC's begin so.
+func IsPortChannel(port string) bool { return strings.HasPrefix(port, "PortChannel") }
+
 // Missing returns the error of row r for its broken reference f. The error names the
 // field, its value and the tables.
 func (r Row) Missing(f Reference) *Error {

@@ -28,6 +28,8 @@ import (
 )
 
 const (
+	readBuffer = 4 << 10 // octets of a session, of which a hundred may rest
+
 	// A silent client gets a keepalive ping after keepaliveTime, and is disconnected
 	// without an answer.
 	keepaliveTime    = 30 * time.Second
@@ -113,6 +115,7 @@ func open(o *options, s *server.Server, log *slog.Logger) (*listeners, error) {
 func (p *listeners) add(l net.Listener, perSource int, config *tls.Config) {
 	o := p.options
 	options := []grpc.ServerOption{
+		grpc.ReadBufferSize(readBuffer),
 		grpc.InTapHandle(p.server.Tap),
 		grpc.UnaryInterceptor(p.server.Unary),
 		grpc.StreamInterceptor(p.server.Stream),

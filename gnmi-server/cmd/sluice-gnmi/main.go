@@ -23,7 +23,9 @@ import (
 	"sluice/gnmi-server/sessions"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/host/flags"
+	"sluice/orchagent-ext/host/garbage"
 	"sluice/orchagent-ext/host/logging"
+	"sluice/orchagent-ext/host/login"
 	"sluice/orchagent-ext/host/sandbox"
 	"sluice/yang/text"
 )
@@ -35,6 +37,7 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	garbage.Limit(ctx)
 	if err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintf(os.Stderr, "sluice-gnmi: %s\n", text.Lines(err.Error()))
 		os.Exit(1)
@@ -87,7 +90,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*option
 	f.StringVar(&o.cert, "cert", f.Or("SLUICE_GNMI_CERT", ""), "PEM `file` of the server's certificate (SLUICE_GNMI_CERT)")
 	f.StringVar(&o.key, "key", f.Or("SLUICE_GNMI_KEY", ""), "PEM `file` of its key (SLUICE_GNMI_KEY)")
 	f.StringVar(&o.ca, "ca", f.Or("SLUICE_GNMI_CA", ""), "PEM `file` of the CA that clients' certificates must be of (SLUICE_GNMI_CA)")
-	f.StringVar(&o.users, "users", f.Or("SLUICE_GNMI_USERS", ""), fmt.Sprintf("`file` of NAME:HASH with hashes of bcrypt of cost %d to %d, as htpasswd -B -C %d makes it (SLUICE_GNMI_USERS)", auth.MinCost, auth.MaxCost, auth.MinCost))
+	f.StringVar(&o.users, "users", f.Or("SLUICE_GNMI_USERS", ""), fmt.Sprintf("`file` of NAME:HASH with hashes of bcrypt of cost %d to %d, as htpasswd -B -C %d makes it (SLUICE_GNMI_USERS)", login.MinCost, login.MaxCost, login.MinCost))
 	f.StringVar(&o.policy, "policy", f.Or("SLUICE_GNMI_POLICY", ""), "JSON `file` of who may read and write which paths; empty: every user all (SLUICE_GNMI_POLICY)")
 	f.StringVar(&o.stateFile, "state-file", "/var/lib/sluice/gnmi-commit.json", "`file` for what an unconfirmed commit takes back; empty: no such commits")
 	f.BoolVar(&o.reflection, "reflection", false, "serve gRPC's reflection")
@@ -168,7 +171,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	}
 	who := &auth.Authenticator{}
 	if o.users != "" {
-		if who.Users, err = auth.OpenUsers(o.users, log); err != nil {
+		if who.Users, err = login.OpenUsers(o.users, log); err != nil {
 			return err
 		}
 	}

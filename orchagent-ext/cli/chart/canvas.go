@@ -62,6 +62,12 @@ func (c *canvas) rect(x, y, width, height float64, fill, tooltip string) {
 	c.end("rect", tooltip)
 }
 
+// cell draws a square with a frame, filled as far as opaque says, 0 to 1, with a tooltip.
+func (c *canvas) cell(x, y, side float64, fill string, opaque float64, tooltip string) {
+	fmt.Fprintf(&c.out, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s" fill-opacity="%.2f"%s`, x, y, side, side, fill, opaque, stroke(grid))
+	c.end("rect", tooltip)
+}
+
 // path draws a path in the syntax of SVG, with a tooltip unless that is "".
 func (c *canvas) path(d, attributes, tooltip string) {
 	fmt.Fprintf(&c.out, `<path d="%s"%s`, d, attributes)

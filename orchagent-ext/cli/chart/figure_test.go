@@ -3,6 +3,7 @@
 package chart
 
 import (
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -10,37 +11,58 @@ import (
 	"unicode/utf8"
 )
 
-// TestFigureHasRoomForItsTexts: neither names of bars, nor their values, nor the title leave the frame,
-// by the width of a letter that a browser takes.
-func TestFigureHasRoomForItsTexts(t *testing.T) {
-	long := strings.Repeat("placement+", 6) + "pfcm"
-	for name, f := range map[string]*Figure{
-		"short":      {Title: "t", Names: []string{"none"}, Beams: []Beam{{0, 1, 1, "1.18 ms"}}},
-		"long name":  {Title: "t", Names: []string{"none", long}, Beams: []Beam{{0, 1, 1, "2 s"}, {1, 0.5, 0.7, "123.45 seconds at least"}}},
-		"long title": {Title: strings.Repeat("a load with a name that is long ", 5), Names: []string{"none"}, Beams: []Beam{{0, 1, 1, "1 s"}}},
-		"curve":      {Title: "t", Names: []string{long}, Curves: []Curve{{Of: 0, Points: []Position{{0, 0}, {1, 1}}}}},
-	} {
-		var s strings.Builder
-		if err := f.SVG(&s); err != nil {
+// TestFigureHasRoomForItsLabels: no label of an axis leaves the frame, by the width of a letter that a
+// browser takes.
+func TestFigureHasRoomForItsLabels(t *testing.T) {
+	f := Figure{
+		Title: "t", Names: []string{"none"}, Curves: []Curve{{Of: 0, Points: []Position{{0, 0}, {1, 1}}}},
+		X: []Tick{{At: 0, Label: "100 ns"}, {At: 1, Label: "100 ms"}}, Y: []Tick{{At: 0, Label: "0 %"}, {At: 1, Label: "100 %"}},
+	}
+	var s strings.Builder
+	if err := f.SVG(&s); err != nil {
+		t.Fatal(err)
+	}
+	number := func(text string) float64 {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
 			t.Fatal(err)
 		}
-		number := func(text string) float64 {
-			v, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return v
+		return v
+	}
+	width := number(regexp.MustCompile(`<svg[^>]* width="([0-9.]+)"`).FindStringSubmatch(s.String())[1])
+	texts := regexp.MustCompile(`<text x="([0-9.]+)"[^>]*font-size="([0-9.]+)"([^>]*)>([^<]*)<`).FindAllStringSubmatch(s.String(), -1)
+	if len(texts) != 4 {
+		t.Fatalf("%d texts in %s", len(texts), &s)
+	}
+	for _, m := range texts {
+		const em = 0.62 // of a letter, on the average of DejaVu Sans
+		x, long := number(m[1]), em*number(m[2])*float64(utf8.RuneCountInString(m[4]))
+		left := x - long/2
+		if strings.Contains(m[3], "end") {
+			left = x - long
 		}
-		width := number(regexp.MustCompile(`<svg[^>]* width="([0-9.]+)"`).FindStringSubmatch(s.String())[1])
-		texts := regexp.MustCompile(`<text x="([0-9.]+)"[^>]*font-size="([0-9.]+)"([^>]*)>([^<]*)<`).FindAllStringSubmatch(s.String(), -1)
-		if len(texts) < 2 {
-			t.Fatalf("%s: %d texts in %s", name, len(texts), &s)
+		if left < 0 || left+long > width {
+			t.Errorf("%q is from %.0f to %.0f of %.0f", m[4], left, left+long, width)
 		}
-		for _, m := range texts {
-			const em = 0.58 // of a letter, on the average of sans-serif
-			if right := number(m[1]) + em*number(m[2])*float64(utf8.RuneCountInString(m[4])); !strings.Contains(m[3], "anchor") && right > width {
-				t.Errorf("%s: %q ends at %.0f of %.0f", name, m[4], right, width)
-			}
+	}
+}
+
+// TestHeatIsDarkerWhereMoreGoes: a cell for each load, with its figure as a tooltip.
+func TestHeatIsDarkerWhereMoreGoes(t *testing.T) {
+	h := Heat{Title: "t", Row: "leaf", Column: "uplink", Of: [][]float64{{0, 1}, {2.5, 9}}}
+	var s strings.Builder
+	if err := h.SVG(&s); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`fill-opacity="0.00" stroke="#8884"><title>leaf 0, uplink 0: 0.00 times the mean<`, `fill-opacity="0.40" stroke="#8884"><title>leaf 0, uplink 1: 1.00 times`,
+		`fill-opacity="1.00" stroke="#8884"><title>leaf 1, uplink 0: 2.50 times`, `fill-opacity="1.00" stroke="#8884"><title>leaf 1, uplink 1: 9.00 times`,
+	} {
+		if !strings.Contains(s.String(), want) {
+			t.Errorf("no %s in\n%s", want, &s)
 		}
+	}
+	if HeatPart(math.NaN()) > 1 || HeatPart(-1) != 0 {
+		t.Error("a load that is no number has a color")
 	}
 }

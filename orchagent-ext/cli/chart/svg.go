@@ -75,7 +75,7 @@ type layout struct {
 func arrange(title string, groups []Group) layout {
 	l := layout{panel: minPanel, cols: 1}
 	for _, g := range groups {
-		l.panel = max(l.panel, textWidth(g.Title, headSize*1.1), textWidth(g.Note, noteSize))
+		l.panel = max(l.panel, textWidth(g.Title, headSize*wider), textWidth(g.Note, noteSize*regular))
 	}
 	rows := 1
 	if n := len(groups); n > 0 {
@@ -83,7 +83,7 @@ func arrange(title string, groups []Group) layout {
 		rows = (n + fit - 1) / fit
 		l.cols = (n + rows - 1) / rows
 	}
-	l.width = 2*margin + max(float64(l.cols)*(l.panel+panelGap)-panelGap, textWidth(title, titleSize*1.1)+legendWidth)
+	l.width = 2*margin + max(float64(l.cols)*(l.panel+panelGap)-panelGap, textWidth(title, titleSize*wider)+legendWidth)
 	l.height = 2*margin + titleBand + float64(rows)*(panelHeight+rowGap) - rowGap
 	return l
 }
@@ -126,7 +126,7 @@ func panel(c *canvas, g Group, x, y, width, scale float64) {
 		mean := base - height(g.mean())
 		c.path(across(x, x+width, mean), dashed(ink), "")
 		b := g.Bars[worst]
-		half := textWidth(b.Text, tickSize) / 2
+		half := textWidth(b.Text, tickSize*regular) / 2
 		centre := min(max(left(worst)+thick/2, x+half), x+width-half)
 		c.text(centre, base-height(b.value())-6, tickSize, ink, middle, b.Text)
 	}
@@ -177,6 +177,13 @@ func legend(c *canvas, x, y float64) {
 
 // legendWidth is the width of the legend with space before it, in pixels.
 const legendWidth = 150.0
+
+// How much wider the letters of the widest usual font (DejaVu Sans, on Linux) are than those of
+// [textWidth].
+const (
+	regular = 1.12
+	wider   = 1.28 // bold
+)
 
 // textWidth estimates the width of s in px.
 func textWidth(s string, size float64) float64 {

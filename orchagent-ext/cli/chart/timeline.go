@@ -69,7 +69,7 @@ func Timelines(w io.Writer, title string, seconds float64, courses []Course) err
 	}
 	cols := min(coursesARow, max(len(courses), 1))
 	rows := (len(courses) + cols - 1) / cols
-	width := 2*margin + float64(cols)*(courseWidth+panelGap) - panelGap
+	width := 2*margin + max(float64(cols)*(courseWidth+panelGap)-panelGap, textWidth(title, titleSize*wider))
 	total := 2*margin + titleBand + float64(rows)*(height+rowGap) - rowGap
 	var c canvas
 	c.standalone(width, total, title, "")
@@ -122,8 +122,8 @@ func courseHeight(c Course) float64 {
 // course draws the plots of a course below each other over one axis of time. tops are the
 // values of full height, by plot.
 func course(c *canvas, of Course, x, y, seconds float64, tops []float64) {
-	c.text(x, y+headSize*0.75, headSize, ink, bold, of.Title)
-	c.text(x, y+headSize*0.75+19, fitting(of.Note, noteSize, courseWidth), inkSoft, "", of.Note)
+	c.text(x, y+headSize*0.75, fitting(of.Title, headSize, courseWidth/wider), ink, bold, of.Title)
+	c.text(x, y+headSize*0.75+19, fitting(of.Note, noteSize, courseWidth/regular), inkSoft, "", of.Note)
 	y += headBand
 	at := func(s float64) float64 { return x + min(max(s/seconds, 0), 1)*courseWidth }
 	for i, p := range of.Plots {
@@ -152,9 +152,6 @@ func course(c *canvas, of Course, x, y, seconds float64, tops []float64) {
 func fitting(s string, size, width float64) float64 {
 	return size * min(1, width/max(textWidth(s, size), 1))
 }
-
-// wider is how much wider bold characters are than those of [textWidth].
-const wider = 1.25
 
 // names is the legend of a plot; it ends at x.
 func names(c *canvas, p Plot, x, y float64) {

@@ -43,7 +43,8 @@ func TestTimelinesAreWellFormedAndOnOneScale(t *testing.T) {
 	}
 }
 
-// TestFirstHourNotesStayInTheirCourse: a long note gets smaller characters.
+// TestFirstHourNotesStayInTheirCourse: a long note gets smaller characters, so that it fits in the
+// widest usual font, too; and a single course is as wide as the title of the picture.
 func TestFirstHourNotesStayInTheirCourse(t *testing.T) {
 	note := "victims 100 %, elephants 100 %, 12345 packets dropped, deepest queue 1048576 kB, and some more words to make it long"
 	var out bytes.Buffer
@@ -54,11 +55,20 @@ func TestFirstHourNotesStayInTheirCourse(t *testing.T) {
 	for _, m := range regexp.MustCompile(`<text [^>]*font-size="([0-9.]+)"[^>]*>([^<]*)</text>`).FindAllStringSubmatch(out.String(), -1) {
 		sizes[m[2]], _ = strconv.ParseFloat(m[1], 64)
 	}
-	if got := textWidth(note, sizes[note]); got > courseWidth+1 || got < courseWidth-20 {
+	if got := textWidth(note, sizes[note]) * regular; got > courseWidth+1 || got < courseWidth-20 {
 		t.Errorf("the note is %.0f wide of %d: %v", got, int(courseWidth), sizes)
 	}
 	if sizes["short"] != noteSize {
 		t.Errorf("a short note has size %v", sizes["short"])
+	}
+	out.Reset()
+	title := strings.Repeat("a title of words ", 6)
+	if err := Timelines(&out, title, 3, []Course{{Title: "a"}}); err != nil {
+		t.Fatal(err)
+	}
+	width, _ := strconv.ParseFloat(regexp.MustCompile(`<svg[^>]* width="([0-9.]+)"`).FindStringSubmatch(out.String())[1], 64)
+	if want := 2*margin + textWidth(title, titleSize)*wider; width < want-1 {
+		t.Errorf("the title ends at %.0f, the picture at %.0f", want, width)
 	}
 }
 

@@ -60,6 +60,9 @@ type Facts struct {
 
 // Machine has the facts of the machine itself.
 type Machine struct {
+	// Tool is the version of this program, Installed that of the sluiced beside it or in PATH; "" where
+	// none is, or where it does not say.
+	Tool, Installed string
 	// Release is that of the kernel, as uname(2) has it; "" for an unknown one.
 	Release string
 	// Hash is the kernel's multipath hash of IPv6; HashError the reason of an unknown one.
@@ -97,7 +100,7 @@ func Judge(f Facts) []Verdict {
 		all = append(all, traffic(f.Traffic, f.kind())...)
 	}
 	if m := f.Machine; m != nil {
-		all = append(all, kernel(m), hash(m), rights(m), clock(m), asic(m), databases(m))
+		all = append(all, version(m), kernel(m), hash(m), rights(m), clock(m), asic(m), databases(m))
 		if m.DatabaseError == nil {
 			all = append(all, sluiced(m))
 			all = append(all, capability(m)...)

@@ -15,9 +15,9 @@ import (
 // ready is a machine with nothing to do: all rights, a kernel and hash for placement.
 func ready() *Machine {
 	return &Machine{
-		Release: "6.12.0", ProcessStatus: "CapEff:\t000001ffffffffff\n", ClockError: 100,
+		Tool: "0.1.0", Installed: "0.1.0", Release: "6.12.0", ProcessStatus: "CapEff:\t000001ffffffffff\n", ClockError: 100,
 		Hash:       ecmp.Kernel{Seed: 1, Policy: ecmp.PolicyFields, Fields: ecmp.FiveTuple | ecmp.FieldLabel},
-		State:      map[string]string{"state": "running"},
+		State:      map[string]string{"state": "running", "version": "0.1.0"},
 		Capability: map[string]string{"flow_label_method": "compute", "flow_label_state": "active"},
 	}
 }
@@ -39,8 +39,23 @@ func TestReadyMachineHasNothingToDo(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
-	if len(all) != 8 {
+	if found := "sluice 0.1.0; sluiced 0.1.0 is installed; sluiced 0.1.0 runs"; all[0].Check != "version" || all[0].Found != found {
+		t.Errorf("%+v, want %s", all[0], found)
+	}
+	if len(all) != 9 {
 		t.Errorf("%d checks: %+v", len(all), all)
+	}
+}
+
+// TestVersionOfWhatDoesNotRunIsNoFault: a tool alone, and a sluiced that is silent, whose version is old.
+func TestVersionOfWhatDoesNotRunIsNoFault(t *testing.T) {
+	alone, silent := ready(), ready()
+	alone.Installed, alone.State = "", nil
+	silent.Installed, silent.Stale = "0.2.0", errors.New("stale")
+	for want, m := range map[string]*Machine{"sluice 0.1.0": alone, "sluice 0.1.0; sluiced 0.2.0 is installed": silent} {
+		if v := Judge(Facts{Machine: m})[0]; v.Level != OK || v.Found != want {
+			t.Errorf("%+v, want %s", v, want)
+		}
 	}
 }
 
@@ -50,6 +65,8 @@ func TestJudgeFindsOneFault(t *testing.T) {
 		check  string
 		want   Level
 	}{
+		"not restarted":           {func(m *Machine) { m.Installed = "0.2.0" }, "version", Note},
+		"tool of another release": {func(m *Machine) { m.Tool, m.Installed = "0.2.0", "" }, "version", Note},
 		"kernel of Debian 12":     {func(m *Machine) { m.Release = "6.1.0-25-amd64" }, "kernel", Act},
 		"kernel without a seed":   {func(m *Machine) { m.Release = "6.8.0" }, "kernel", Note},
 		"no release":              {func(m *Machine) { m.Release = "" }, "kernel", Unknown},

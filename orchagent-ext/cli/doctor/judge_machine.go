@@ -11,6 +11,29 @@ import (
 	"sluice/orchagent-ext/host/machine"
 )
 
+// version compares the versions of the programs with that of the sluiced that runs.
+func version(m *Machine) Verdict {
+	running := m.State["version"]
+	if m.Stale != nil {
+		running = ""
+	}
+	found := "sluice " + m.Tool
+	if m.Installed != "" {
+		found += "; sluiced " + m.Installed + " is installed"
+	}
+	if running != "" {
+		found += "; sluiced " + running + " runs"
+	}
+	v := say("version", OK, found, "")
+	switch {
+	case running != "" && m.Installed != "" && running != m.Installed:
+		v.Level, v.Do = Note, "restart sluiced: the installed one does not run yet"
+	case running != "" && running != m.Tool:
+		v.Level, v.Do = Note, "take sluice and sluiced of one release: this one may not know all that the other writes"
+	}
+	return v
+}
+
 // kernel judges the release of Linux, which only the software switch depends on.
 func kernel(m *Machine) Verdict {
 	k := machine.ParseKernel(m.Release)
@@ -80,7 +103,7 @@ func asic(m *Machine) Verdict {
 	case m.ASIC == "":
 		return say("asic", OK, "no SONiC: the kernel is the switch", "libsoftsai.so (docs/linux.md)")
 	case m.ASIC == machine.VirtualASIC:
-		return say("asic", OK, "SONiC's virtual switch", "libsoftsai.so where the ports belong to the kernel (docs/sonic.md)")
+		return say("asic", OK, "SONiC's virtual switch", "libsoftsai.so where the ports belong to the kernel (docs/sonic-vs.md)")
 	case m.Driver == "orchagent":
 		return say("asic", OK, "ASIC "+m.ASIC+", by SONiC's orchagent", "")
 	case m.Syncd:

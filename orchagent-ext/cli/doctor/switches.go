@@ -16,8 +16,8 @@ type Switch struct {
 	// packets have. Redirects: it takes rules to next hops. HashesQueuePair: its ECMP can hash the
 	// destination queue pair.
 	Labels, HashesLabel, Redirects, HashesQueuePair bool
-	// Samples, Copies: what Sluice exports from.
-	Samples, Copies bool
+	// Samples, Copies: what Sluice exports from. Flows: it watches and holds single flows.
+	Samples, Copies, Flows bool
 
 	orchagent bool   // programmed by rows that orchagent takes
 	labeling  bool   // labels are on, with an edge port
@@ -36,10 +36,12 @@ func orchagentOf(release string, hashesLabel, copies bool) Switch {
 }
 
 // Switches are the kinds that are known: the software switch on Linux and on SONiC's virtual
-// switch, and the releases of SONiC where syncd owns the ASIC. docs/compatibility.md has the same.
+// switch, and the releases of SONiC where syncd owns the ASIC. It is the one place of these facts: a
+// test compares them with the schemas of the releases, and the tables of docs/compatibility.md and
+// docs/sonic.md are written out of them.
 var Switches = []Switch{
-	{Name: "linux", Labels: true, HashesLabel: true, Redirects: true, HashesQueuePair: true, Samples: true, Copies: true, program: "sluice config", port: "eth1"},
-	{Name: "sonic-vs", Labels: true, HashesLabel: true, Redirects: true, HashesQueuePair: true, Samples: true, Copies: true, program: sonicCommand, port: "Ethernet0"},
+	{Name: "linux", Labels: true, HashesLabel: true, Redirects: true, HashesQueuePair: true, Samples: true, Copies: true, Flows: true, program: "sluice config", port: "eth1"},
+	{Name: "sonic-vs", Labels: true, HashesLabel: true, Redirects: true, HashesQueuePair: true, Samples: true, Copies: true, Flows: true, program: sonicCommand, port: "Ethernet0"},
 	orchagentOf("202305", false, false),
 	orchagentOf("202311", false, false),
 	orchagentOf("202405", false, true),
@@ -140,7 +142,8 @@ func (s *Switch) toRedirect() []string {
 // edge makes a port an edge port, after the way to reach the ASIC.
 func (s *Switch) edge() (all []string) {
 	if s.orchagent {
-		all = append(all, "sudo config sflow enable", s.program+" global set --driver orchagent")
+		// The container of the feature sflow has sflowmgrd, which orchagent takes sFlow's rows from.
+		all = append(all, "sudo config feature state sflow enabled", "sudo config sflow enable", s.program+" global set --driver orchagent")
 	}
 	return append(all, fmt.Sprintf("%s port set %s --role edge", s.program, s.port))
 }

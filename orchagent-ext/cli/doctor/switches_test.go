@@ -3,61 +3,12 @@
 package doctor
 
 import (
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"sluice/orchagent-ext/testbed/orchagenttest"
 )
-
-var release = regexp.MustCompile(`\b20\d{4}\b`)
-
-// TestSwitchesAreThoseOfThePage: docs/compatibility.md has a row for each release of SONiC where
-// syncd owns the ASIC, with the methods of the table.
-func TestSwitchesAreThoseOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/compatibility.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := map[string]string{} // methods by release
-	of := false
-	for line := range strings.Lines(string(page)) {
-		cells := strings.Split(line, "|")
-		if len(cells) < 5 {
-			continue
-		}
-		kind, releases, methods := strings.TrimSpace(cells[1]), cells[2], cells[3]
-		if kind != "the same" {
-			of = strings.HasPrefix(kind, "switch whose syncd owns the ASIC")
-		}
-		if !of || strings.Contains(releases, "later") || strings.Contains(releases, "before") || strings.Contains(releases, "packet type") {
-			continue
-		}
-		for _, name := range release.FindAllString(releases, -1) {
-			rows["sonic-"+name] += methods
-		}
-	}
-	for _, s := range Switches {
-		methods, there := rows[s.Name]
-		if there != s.orchagent {
-			t.Errorf("%s: the page has it: %v", s.Name, there)
-		}
-		delete(rows, s.Name)
-		if !s.orchagent {
-			continue
-		}
-		for word, has := range map[string]bool{"placement by `redirect`": s.Redirects, "`hash` of labels": s.HashesLabel, "export by samples": s.Samples, "copies": s.Copies, "`compute`": s.Labels} {
-			if strings.Contains(methods, word) != has {
-				t.Errorf("%s: %s: the page has it: %v, the table %v", s.Name, word, !has, has)
-			}
-		}
-	}
-	if len(rows) > 0 {
-		t.Errorf("only on the page: %v", rows)
-	}
-}
 
 // TestSwitchesAreThoseOfTheSchemas: what a release gives is what its orchagent takes.
 func TestSwitchesAreThoseOfTheSchemas(t *testing.T) {

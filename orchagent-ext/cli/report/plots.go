@@ -61,22 +61,79 @@ func (d *Document) FCT(w io.Writer, load string) error {
 	return f.SVG(w)
 }
 
-// Collectives writes the plot of the times of a load's collectives, one bar for each feature; a
-// line goes on to the slowest collective.
-func (d *Document) Collectives(w io.Writer, load string) error {
+// bar is the time of a load's collectives with a feature, as the page draws it. Lengths are in percent
+// of the longest.
+type bar struct {
+	Name, Text           string
+	Length, From, Beyond float64 // of the bar; of the line that goes on to the slowest collective
+	Color                string
+}
+
+// bars returns the times of a load's collectives, one bar for each feature that ran.
+func (d *Document) bars(load string) (all []bar) {
 	most := 0.0
 	for _, f := range d.features {
 		if r := d.Runs[load][f]; r != nil {
 			most = math.Max(most, r.SlowestS)
 		}
 	}
-	f := chart.Figure{Title: load + ": mean time of a collective, line: of the slowest", Names: d.features}
 	for i, feature := range d.features {
-		if r := d.Runs[load][feature]; r != nil && most > 0 {
-			f.Beams = append(f.Beams, chart.Beam{Of: i, Length: r.CollectiveS / most, Far: r.SlowestS / most, Text: span(r.CollectiveS)})
+		r := d.Runs[load][feature]
+		if r == nil || most == 0 {
+			continue
+		}
+		b := bar{Name: feature, Text: span(r.CollectiveS), Length: percent * r.CollectiveS / most, Beyond: percent * math.Max(r.SlowestS-r.CollectiveS, 0) / most}
+		b.From = b.Length
+		b.Color, _ = chart.FigureColor(i)
+		if change := d.change(load, r); change != "" {
+			b.Text += ", " + change
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// key is a line of the legend.
+type key struct {
+	Name, Color string
+	Broken      bool
+}
+
+// keys returns the legend of a load's plots.
+func (d *Document) keys(load string) (all []key) {
+	for i, f := range d.features {
+		if d.Runs[load][f] != nil {
+			k := key{Name: f}
+			k.Color, k.Broken = chart.FigureColor(i)
+			all = append(all, k)
 		}
 	}
-	return f.SVG(w)
+	return all
+}
+
+// Heat writes the map of the load of each uplink of each leaf with a feature, as multiples of the mean
+// of the leaf's uplinks. It reports whether there is one: leaves without uplinks, and uplinks without
+// load, have none.
+func (d *Document) Heat(w io.Writer, load, feature string) (bool, error) {
+	r := d.Runs[load][feature]
+	if r == nil || r.UpWorst == 0 {
+		return false, nil
+	}
+	h := chart.Heat{Title: load + ", " + feature + ": load of each uplink of each leaf", Row: "leaf", Column: "uplink"}
+	for _, leaf := range r.Uplinks {
+		sum := 0.0
+		for _, octets := range leaf {
+			sum += octets
+		}
+		row := make([]float64, len(leaf))
+		for i, octets := range leaf {
+			if sum > 0 {
+				row[i] = octets * float64(len(leaf)) / sum
+			}
+		}
+		h.Of = append(h.Of, row)
+	}
+	return true, h.SVG(w)
 }
 
 // Slowdown writes the plot of slowdowns by size of message, one line for each feature: the 99th

@@ -57,7 +57,7 @@ func TestDevicesAreNoPortsAfterRollback(t *testing.T) {
 		t.Fatal(err)
 	}
 	var j Journal
-	j.add(c, Entry{Edits: edits})
+	j.Add(c, Entry{Edits: edits})
 	undo, _, err := j.Undo(1, false)
 	if err != nil {
 		t.Fatal(err)

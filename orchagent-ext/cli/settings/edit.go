@@ -94,11 +94,66 @@ func swap(edits []Edit) (was []rows.Row, changes []sonicdb.Change) {
 	return was, changes
 }
 
+// Inverse returns the edit that takes an edit back.
+func (e Edit) Inverse() Edit {
+	return Edit{Table: e.Table, Key: e.Key, Before: e.After, After: e.Before}
+}
+
+// Changed returns the columns of the fields that an edit changes, sorted.
+func (e Edit) Changed() []string {
+	var all []string
+	for _, column := range slices.Sorted(maps.Keys(union(e.Before, e.After))) {
+		was, had := e.Before[column]
+		if is, has := e.After[column]; had != has || was != is {
+			all = append(all, column)
+		}
+	}
+	return all
+}
+
+// Done reports whether a configuration has what an edit makes: the row is there, or not, and the
+// fields that the edit changes are as after it. Fields that others have changed meanwhile do not
+// count. The key may be in another spelling.
+func (e Edit) Done(c Config) bool {
+	r, there := c.find(e.row(nil))
+	if !there || e.After == nil {
+		return !there && e.After == nil
+	}
+	return !slices.ContainsFunc(e.Changed(), func(column string) bool {
+		want, wanted := e.After[column]
+		is, has := r.Fields[column]
+		return has != wanted || is != want
+	})
+}
+
+// Undone reports whether a configuration has nothing of an edit: a row that it removes is there, and no field
+// that it changes is as after it. Others may have written other values since. The key may be in another spelling.
+func (e Edit) Undone(c Config) bool {
+	r, there := c.find(e.row(nil))
+	if !there || e.After == nil {
+		return there == (e.After == nil)
+	}
+	changed := e.Changed()
+	return (e.Before != nil || len(changed) > 0) && !slices.ContainsFunc(changed, func(column string) bool {
+		want, wanted := e.After[column]
+		is, has := r.Fields[column]
+		return has == wanted && is == want
+	})
+}
+
 // Line is a field, or a row without fields, that is on one side of a comparison only.
 type Line struct {
 	Added        bool
 	Row          string
 	Field, Value string // empty: of a row of its key alone
+}
+
+// Sign is + for what is on the later side of a comparison, and - for what is not there any more.
+func (l Line) Sign() string {
+	if l.Added {
+		return "+"
+	}
+	return "-"
 }
 
 // Lines returns edits by field, one line each; a value that changed is two lines.

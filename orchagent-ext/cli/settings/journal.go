@@ -38,9 +38,9 @@ type Entry struct {
 	Edits []Edit `json:"edits"`
 }
 
-// add appends a change with the rows that it replaced, and drops the oldest entries above
-// the limit.
-func (j *Journal) add(before Config, e Entry) {
+// Add appends a change with the configuration that was there before, and drops the oldest entries
+// above the limit. A change without edits is left out.
+func (j *Journal) Add(before Config, e Entry) {
 	if len(e.Edits) == 0 {
 		return
 	}
@@ -84,7 +84,7 @@ func (j *Journal) enough(n int) error {
 }
 
 // Undo returns the change that reverts the last n changes, and the journal before them. A
-// row that was changed since is an error, unless force is set.
+// row that was changed since is an error, unless force is set, or it is as before already.
 func (j *Journal) Undo(n int, force bool) (Change, *Journal, error) {
 	before, err := j.Before(n)
 	if err != nil {
@@ -102,7 +102,7 @@ func (j *Journal) Undo(n int, force bool) (Change, *Journal, error) {
 	return func(c Config) error {
 		for _, entry := range slices.Backward(taken) {
 			for _, e := range entry.Edits {
-				if !force && !c.has(e, e.After) {
+				if !force && !c.has(e, e.After) && !c.has(e, e.Before) {
 					return &rows.Error{Table: e.Table, Key: e.Key, Reason: fmt.Sprintf("has changed since %q: sluice diff shows it, --force takes it back all the same", entry.Command)}
 				}
 				c.put(e, e.Before)

@@ -128,6 +128,23 @@ func TestRollbackLeavesWhatOthersHaveChanged(t *testing.T) {
 	}
 }
 
+// TestRollbackOfWhatIsAsBefore: a row that another program took back has nothing to do, and the change is known no
+// more.
+func TestRollbackOfWhatIsAsBefore(t *testing.T) {
+	w, s := writer(t)
+	must(t, w, (&File{Rows: []rows.Row{row("SLUICE_PORT|Ethernet0", "role", "edge"), row("SLUICE_PORT|Ethernet12", "role", "edge")}}).Load())
+	delete(s.config, "SLUICE_PORT|Ethernet0")
+	if edits, err := w.Undo(t.Context(), 1, false); err != nil || said(Lines(edits)) != "-SLUICE_PORT|Ethernet12 role edge" {
+		t.Errorf("%v, %v", edits, err)
+	}
+	if left := Compare(configured(), s.config); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+	if j, err := w.Known(); err != nil || len(j.Entries) != 0 {
+		t.Errorf("%v, %v", j, err)
+	}
+}
+
 // What a change replaced is needed by a row of today.
 func TestRollbackIsJudgedAsAnyChange(t *testing.T) {
 	w, s := writer(t)
@@ -194,18 +211,18 @@ func TestJournalIsBounded(t *testing.T) {
 	var j Journal
 	edits := make([]Edit, mostEdits/10)
 	for range mostEntries + 20 {
-		j.add(Config{}, Entry{Edits: edits[:1]})
+		j.Add(Config{}, Entry{Edits: edits[:1]})
 	}
 	if len(j.Entries) != mostEntries {
 		t.Errorf("%d entries", len(j.Entries))
 	}
 	for range 11 {
-		j.add(Config{}, Entry{Edits: edits})
+		j.Add(Config{}, Entry{Edits: edits})
 	}
 	if len(j.Entries) != 10 {
 		t.Errorf("%d large entries", len(j.Entries))
 	}
-	j.add(Config{}, Entry{Edits: make([]Edit, mostEdits+1)})
+	j.Add(Config{}, Entry{Edits: make([]Edit, mostEdits+1)})
 	if len(j.Entries) != 1 {
 		t.Errorf("%d entries with one that is too large", len(j.Entries))
 	}

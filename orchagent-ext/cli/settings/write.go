@@ -56,7 +56,7 @@ func Read(ctx context.Context, s Store) (Config, error) {
 func (w *Writer) Change(ctx context.Context, by, command string, change Change) ([]Edit, error) {
 	return w.write(ctx, disables, func(j *Journal, _ error) (Change, func(Config, []Edit) *Journal, error) {
 		return change, func(before Config, edits []Edit) *Journal {
-			j.add(before, Entry{Time: w.Now().UTC().Truncate(time.Second), By: by, Command: command, Edits: edits})
+			j.Add(before, Entry{Time: w.Now().UTC().Truncate(time.Second), By: by, Command: command, Edits: edits})
 			return j
 		}, nil
 	})
@@ -137,7 +137,7 @@ func (w *Writer) try(ctx context.Context, unkept error, must func([]Edit) bool, 
 		if w.File == "" {
 			return nil
 		}
-		return files.WriteState(w.File, j, nil)
+		return files.WriteState(w.File, j)
 	}
 	if unkept == nil {
 		if err := keep(journal(now, edits)); err != nil {
@@ -165,14 +165,24 @@ func (w *Writer) lock(ctx context.Context) (unlock func(), err error) {
 	if w.File == "" || w.Dry {
 		return func() {}, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(w.File), 0o755); err != nil {
+	return lockJournal(ctx, w.File, cmp.Or(w.patience, patience))
+}
+
+// LockJournal keeps other commands from a file of journals until unlock, which is never nil.
+func LockJournal(ctx context.Context, file string) (unlock func(), err error) {
+	return lockJournal(ctx, file, patience)
+}
+
+// lockJournal is LockJournal, which waits so long.
+func lockJournal(ctx context.Context, file string, patience time.Duration) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return func() {}, fmt.Errorf("make the journal's folder: %w", err)
 	}
-	f, err := os.OpenFile(w.File+".lock", os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return func() {}, fmt.Errorf("lock the journal: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(w.patience, patience))
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
@@ -180,7 +190,7 @@ func (w *Writer) lock(ctx context.Context) (unlock func(), err error) {
 		}
 		if !clock.Sleep(ctx, poll) {
 			_ = f.Close()
-			return func() {}, fmt.Errorf("another command is changing it: lock %s: %w", w.File, err)
+			return func() {}, fmt.Errorf("another command is changing it: lock %s: %w", file, err)
 		}
 	}
 }

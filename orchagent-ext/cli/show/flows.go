@@ -68,35 +68,52 @@ func noFlows(d *Data, o Options, known int) string {
 	case known > 0:
 		return fmt.Sprintf("No flows: none of the %d is seen at %s.", known, o.Port)
 	case method != "" && method != "rewrite" && d.only("SLUICE_CAPABILITY")["placement_method"] != "entries":
-		return fmt.Sprintf("No flows: with the method %s the switch keeps none. SLUICE_IPFIX with a collector shows those whose packets it samples.", method)
+		return "No flows: " + unsampled(d, method)
 	}
 	return "No flows."
 }
 
+// unsampled is why no flow is known where the switch keeps none, and the setting that shows them.
+func unsampled(d *Data, method string) string {
+	switch export := d.only("SLUICE_CAPABILITY"); {
+	case export["export_method"] == "none":
+		return "the CPU gets no samples by which flows are known: " + or(export["export_reason"], "the switch has no method for them") + "."
+	case method == "compute":
+		return "one of 256 labelled packets comes to the CPU, and none came lately. SLUICE_IPFIX|global admin_state=enabled samples IPv4 and all ports, too; it needs no collector."
+	default:
+		return fmt.Sprintf("the method %s keeps none. Set admin_state=enabled in SLUICE_IPFIX|global: flows are sampled and shown, also without a collector.", method)
+	}
+}
+
 // carried returns the packets or octets that a flow has sent: the count of its entry, or
 // an estimate by the CPU's samples, each of which counts for as many packets as the
-// sampling interval.
+// sampling interval. Without an interval it is what the CPU saw, at least.
 func carried(f map[string]string, counted, seen string) uint64 {
 	if f[counted] != "" {
 		return number(f[counted])
 	}
+	if f["sampling_rate"] == "" {
+		return number(f[seen])
+	}
 	return number(f[seen]) * number(f["sampling_rate"])
 }
 
-// carriedText is that as text; "~" where it is an estimate.
+// carriedText is that as text; "~" where it is an estimate, and "+" where it is more.
 func carriedText(f map[string]string, counted, seen string) string {
 	switch {
 	case f[counted] != "" || f[seen] == "":
 		return f[counted]
 	case f["sampling_rate"] == "1":
 		return f[seen]
+	case f["sampling_rate"] == "":
+		return f[seen] + "+"
 	}
 	return fmt.Sprintf("~%d", carried(f, counted, seen))
 }
 
 // flowTable returns the table of flows; columns that are empty in all rows are left out.
 func flowTable(all []map[string]string) Block {
-	t := Block{Header: []string{"Source", "Destination", "DestQP", "Label", "Stream", "Packets", "Bytes"}, Spare: []string{"Resent", "Stream", "Label", "Packets", "In", "CNPs", "Out"}}
+	t := Block{Header: []string{"Source", "Destination", "DestQP", "Label"}, Spare: []string{"Stream", "Resent", "Label", "Packets", "In", "CNPs", "Out"}}
 	type column struct {
 		title, field string
 		cell         func(map[string]string) string
@@ -104,21 +121,23 @@ func flowTable(all []map[string]string) Block {
 	of := func(title, field string) column {
 		return column{title, field, func(f map[string]string) string { return f[field] }}
 	}
+	named := func(title, field string) column {
+		return column{title, field, func(f map[string]string) string { return or(f[field], "-") }}
+	}
 	columns := []column{
-		of("In", "ingress_port"), of("Out", "egress_port"), {"Marked", "seen_packets", marked},
+		named("In", "ingress_port"), named("Out", "egress_port"), named("Stream", "stream_id"),
+		{"Packets", "", func(f map[string]string) string { return carriedText(f, "packets", "seen_packets") }},
+		{"Bytes", "", func(f map[string]string) string { return carriedText(f, "bytes", "seen_bytes") }}, {"Marked", "seen_packets", marked},
 		of("Lost", "psn_lost"), of("Resent", "retransmitted_bytes"), {"NAKs", "seen_packets", naks}, of("CNPs", "cnps"),
 	}
 	columns = slices.DeleteFunc(columns, func(c column) bool {
-		return !slices.ContainsFunc(all, func(f map[string]string) bool { return f[c.field] != "" })
+		return c.field != "" && !slices.ContainsFunc(all, func(f map[string]string) bool { return f[c.field] != "" })
 	})
 	for _, c := range columns {
 		t.Header = append(t.Header, c.title)
 	}
 	for _, f := range all {
-		row := []string{
-			f["src"], f["dst"], hex(f["dest_qp"], 6), hex(f["flow_label"], 5), or(f["stream_id"], "-"),
-			carriedText(f, "packets", "seen_packets"), carriedText(f, "bytes", "seen_bytes"),
-		}
+		row := []string{f["src"], f["dst"], hex(f["dest_qp"], 6), hex(f["flow_label"], 5)}
 		for _, c := range columns {
 			row = append(row, c.cell(f))
 		}
@@ -149,11 +168,11 @@ func naks(f map[string]string) string {
 
 // congestedTable returns the table of flows that are congested or held.
 func congestedTable(all []map[string]string) Block {
-	t := Block{Header: []string{"Source", "Destination", "DestQP", "Stream", "State", "Since", "Out", "Queue", "Bytes in queue", "By", "In", "Notified", "Advised"}, Spare: []string{"Since", "Stream", "Queue", "Advised", "In", "By"}}
+	t := Block{Header: []string{"Source", "Destination", "DestQP", "State", "Since", "Out", "Queue", "Bytes in queue", "By", "In", "Stream", "Notified", "Advised"}, Spare: []string{"Since", "Stream", "Queue", "Advised", "In", "By"}}
 	for _, f := range all {
 		t.Rows = append(t.Rows, []string{
-			f["src"], f["dst"], hex(f["dest_qp"], 6), or(f["stream_id"], "-"), f["state"], f["since"],
-			f["egress_port"], f["queue"], or(f["queue_bytes"], "-"), foundBy(f), f["ingress_port"], or(f["notified_neighbor"], "-"), advised(f),
+			f["src"], f["dst"], hex(f["dest_qp"], 6), f["state"], f["since"],
+			f["egress_port"], f["queue"], or(f["queue_bytes"], "-"), foundBy(f), f["ingress_port"], or(f["stream_id"], "-"), or(f["notified_neighbor"], "-"), advised(f),
 		})
 	}
 	return t

@@ -135,18 +135,18 @@ func TestFlowsThatAreSampled(t *testing.T) {
 		row("SLUICE_FLOW|a", "src", "::1", "dst", "::2", "dest_qp", "17", "flow_label", "1", "packets", "70", "bytes", "7000", "seen_packets", "4", "seen_bytes", "400", "sampling_rate", "10", "ce_packets", "1"),
 		row("SLUICE_FLOW|b", "src", "::1", "dst", "::3", "dest_qp", "18", "flow_label", "2", "seen_packets", "9", "seen_bytes", "900", "sampling_rate", "10", "ce_packets", "0", "naks_rnr", "2", "naks_access", "1"),
 	}
-	want := `Source    Destination    DestQP    Label    Stream    Packets    Bytes    Marked    NAKs
---------  -------------  --------  -------  --------  ---------  -------  --------  --------------
-::1       ::3            0x000012  0x00002  -         ~90        ~9000    0.00%     rnr:2,access:1
-::1       ::2            0x000011  0x00001  -         70         7000     25.00%
+	want := `Source    Destination    DestQP    Label    Packets    Bytes    Marked    NAKs
+--------  -------------  --------  -------  ---------  -------  --------  --------------
+::1       ::3            0x000012  0x00002  ~90        ~9000    0.00%     rnr:2,access:1
+::1       ::2            0x000011  0x00001  70         7000     25.00%
 `
 	if got := say(t, "flows", Options{}, true, all...).Text(output.Style{}); got != want {
 		t.Errorf("%s", got)
 	}
 	whole := []rows.Row{running, row("SLUICE_FLOW|b", "src", "::1", "dst", "::3", "dest_qp", "18", "flow_label", "2", "seen_packets", "9", "seen_bytes", "900", "sampling_rate", "1", "ce_packets", "0", "psn_lost", "3", "retransmitted_bytes", "64", "cnps", "0")}
-	want = `Source    Destination    DestQP    Label    Stream    Packets    Bytes    Marked    Lost    Resent    NAKs    CNPs
---------  -------------  --------  -------  --------  ---------  -------  --------  ------  --------  ------  ------
-::1       ::3            0x000012  0x00002  -         9          900      0.00%     3       64                0
+	want = `Source    Destination    DestQP    Label    Packets    Bytes    Marked    Lost    Resent    NAKs    CNPs
+--------  -------------  --------  -------  ---------  -------  --------  ------  --------  ------  ------
+::1       ::3            0x000012  0x00002  9          900      0.00%     3       64                0
 `
 	if got := say(t, "flows", Options{}, true, whole...).Text(output.Style{}); got != want {
 		t.Errorf("%s", got)

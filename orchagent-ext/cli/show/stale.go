@@ -5,11 +5,9 @@ package show
 import (
 	"fmt"
 	"time"
-)
 
-// silence is the age of sluiced's last sign of life from which on what it wrote is stale: it
-// gives one each second.
-const silence = 5 * time.Second
+	"sluice/orchagent-ext/db/telemetry"
+)
 
 // StaleError is that sluiced gives no sign of life any more: it was killed, or the machine
 // was. What it wrote is as of then. The zero value is that it does not run: it has not been
@@ -39,7 +37,7 @@ func (e *StaleError) Err() error {
 // where it is alive, or does not run.
 func Stale(state map[string]string, now time.Time) *StaleError {
 	at, err := time.Parse(time.RFC3339, state["alive"])
-	if err != nil || now.Sub(at) <= silence {
+	if err != nil || now.Sub(at) <= telemetry.Silence {
 		return nil
 	}
 	return &StaleError{Since: state["alive"], Age: now.Sub(at)}

@@ -255,11 +255,14 @@ func (d *drawing) color(line string) string {
 }
 
 // line returns the evenness of the fabric ports: max ÷ mean over all of them, and over
-// those that carry traffic.
+// those that carry traffic, with a sparkline of the former.
 func (p Paths) line(g glyphs) string {
 	text := fmt.Sprintf("path share: max %s mean %s over the %d fabric ports", g.divided, p.WorstToMean.ratio(), p.Count)
 	if p.Idle > 0 && p.Idle < p.Count {
 		text += fmt.Sprintf(", %s over the %d that carry traffic", p.Carrying.ratio(), p.Count-p.Idle)
+	}
+	if line := g.sparkline(p.trend); line != "" {
+		text += "  " + line
 	}
 	return text
 }

@@ -170,7 +170,7 @@ func TestStreamIDs(t *testing.T) {
 	for width, want := range map[int]bool{0: true, 80: false, 119: false, 120: true, 200: true} {
 		l := Layout{Width: width, Height: 24, Order: ByRate}
 		frame := v.Frame(l)
-		if got := strings.Contains(frame, "0xb8044   65535 ") && strings.Contains(frame, "LABEL  STREAM "); got != want {
+		if got := strings.Contains(frame, "  6.0%   65535\n") && strings.Contains(frame, "SHARE  STREAM\n"); got != want {
 			t.Errorf("width %d: %v, want %v:\n%s", width, got, want, frame)
 		}
 		if width > 0 {
@@ -251,7 +251,7 @@ func TestHeaderSays(t *testing.T) {
 			r.Table = "NONE"
 		}
 	})
-	if got := viewOf(nil, hash).Frame(Layout{}); !strings.Contains(got, "no flows: the switch keeps flows only with method rewrite, and uses hash") {
+	if got := viewOf(nil, hash).Frame(Layout{}); !strings.Contains(got, "no flows: method hash keeps none, and no sample came lately") {
 		t.Errorf("no flows:\n%s", got)
 	}
 }

@@ -38,6 +38,37 @@ dropped/s   on the way to the CPU: the receive ring was full, malformed, not
 
 Any key goes back.`
 
+// FleetFooter is the last line of a frame of several switches.
+func FleetFooter(paused bool) string {
+	if paused {
+		return "q quit  ? help  p go on  j k scroll  PAUSED"
+	}
+	return "q quit  ? help  p pause  j k scroll"
+}
+
+// fleetHelp is the text of the key h for several switches.
+const fleetHelp = `sluice top --target: several switches, a line each, the worst first
+
+ j k         scroll, as arrows do; space, b: by pages; g: to the first
+ p q ?       pause, and go on; quit; this page
+
+STATE       no answer and not running come first, then stale, then others
+MAX÷MEAN    of what the ports of role fabric send; 1.00: all send the same
+DROP/S      packets that egress queues dropped
+HELD        flows that are held
+QUEUE       octets in the fullest queue now, or the most of the last interval;
+            its port and number
+BIT/S       of all ports together, whole frames
+FLOWS       that sluiced tracks
+-           not known: no two readings yet, or the counter was reset
+
+Any key goes back.`
+
+// FleetHelp is the page about keys and columns of several switches.
+func FleetHelp(l Layout) string {
+	return l.text(strings.Split(fleetHelp, "\n"), nil)
+}
+
 // Help is the page about keys and columns.
 func Help(l Layout) string {
 	return l.text(strings.Split(help, "\n"), nil)

@@ -12,6 +12,8 @@ const stale = 5 * time.Second
 // ready.
 type History struct {
 	before, now *Snapshot
+	counted     time.Time // when before was read, at the last addition to trend
+	trend       []float64 // max ÷ mean of the uplinks, of the last readings
 }
 
 // Add adds a snapshot. Where sluiced has not written since the last one the rates stay,
@@ -21,6 +23,14 @@ func (h *History) Add(s *Snapshot) {
 		h.before = h.now
 	}
 	h.now = s
+	if h.before == nil || h.before.At.Equal(h.counted) {
+		return
+	}
+	h.counted = h.before.At
+	if _, paths := s.portRates(h.before, s.At.Sub(h.before.At)); paths.WorstToMean.known {
+		h.trend = append(h.trend, paths.WorstToMean.value)
+		h.trend = h.trend[max(0, len(h.trend)-trendValues):]
+	}
 }
 
 // View is the view at a time. Unread is why the databases cannot be read, empty
@@ -35,6 +45,7 @@ func (h *History) View(host string, at time.Time, unread string) *View {
 		before = nil // the rates were those of then
 	}
 	v := Compare(before, now)
+	v.Paths.trend = h.trend
 	v.Host, v.Time, v.Unread = host, at.UTC(), unread
 	if now.timed {
 		v.CountersAge = Number{max(0, age.Seconds()), true}

@@ -93,7 +93,7 @@ func TestSortByPort(t *testing.T) {
 	if got != "dceba" {
 		t.Errorf("order %s", got)
 	}
-	if frame := v.Frame(Layout{Width: 80, Order: ByPort}); !strings.Contains(frame, "  IN*\n") {
+	if frame := v.Frame(Layout{Width: 80, Order: ByPort}); !strings.Contains(frame, "  IN*  ") {
 		t.Error(frame)
 	}
 }

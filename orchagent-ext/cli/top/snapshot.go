@@ -46,6 +46,7 @@ type Snapshot struct {
 	ports      map[string]counters // by name
 	links      map[string]string   // whether they are up, by name
 	deepest    map[string]Queue    // of the queues of a port, by its name
+	drops      counters            // of packets that egress queues dropped, by port and queue
 	flows      map[string]flowRow  // by the row's key
 	holds      []Hold
 	fabric     map[string]string // nil: the scope is local
@@ -65,7 +66,7 @@ type flowRow struct {
 // Parse sorts rows into a Snapshot; rows of other tables are ignored. Read is
 // when they were read.
 func Parse(all []rows.Row, read time.Time) *Snapshot {
-	s := &Snapshot{At: read, read: read, roles: map[string]string{}, ports: map[string]counters{}, links: map[string]string{}, deepest: map[string]Queue{}, flows: map[string]flowRow{}, byHash: map[string]uint64{}}
+	s := &Snapshot{At: read, read: read, roles: map[string]string{}, ports: map[string]counters{}, links: map[string]string{}, deepest: map[string]Queue{}, drops: counters{}, flows: map[string]flowRow{}, byHash: map[string]uint64{}}
 	for _, r := range all {
 		switch r.Table {
 		case tableState:
@@ -85,6 +86,9 @@ func Parse(all []rows.Row, read time.Time) *Snapshot {
 		case tableQueueStats:
 			port, queue, _ := strings.Cut(r.Key, "|")
 			n := numbers(r.Fields)
+			if dropped, counted := n["dropped"]; counted {
+				s.drops[r.Key] = dropped
+			}
 			q := Queue{queue, total(n, "watermark_bytes"), total(n, "queued_bytes")}
 			if d, ok := s.deepest[port]; q.depth().known && (!ok || q.depth().value > d.depth().value) {
 				s.deepest[port] = q

@@ -60,17 +60,18 @@ func (d *drawing) portTable(n int) []string {
 			c[i].cells = append(c[i].cells, cell)
 		}
 	}
+	if bars := d.bars(shown); bars != nil {
+		i := slices.IndexFunc(c, func(one column) bool { return one.title == "SHARE" })
+		c = slices.Insert(c, i+1, column{title: "UPLINK", left: true, least: barWidth, cells: bars})
+	}
 	if !depths { // the switch hides its queues
 		c = c[:len(c)-1]
 	}
-	if !placed { // labels are all hashed
-		c = slices.Delete(c, 8, 9)
-	}
-	if !links {
-		c = slices.Delete(c, 2, 3)
-	}
+	c = slices.DeleteFunc(c, func(one column) bool {
+		return one.title == "BY-HASH" && !placed || one.title == "LINK" && !links // labels are all hashed
+	})
 	if l.Width > 0 {
-		c = drop(c, l.Width, column.width, "RX-PKT/S", "TX-PKT/S", "BY-HASH", "ROLE", "QUEUE", "QUEUE-MAX", "SHARE")
+		c = drop(c, l.Width, column.width, "RX-PKT/S", "TX-PKT/S", "BY-HASH", "ROLE", "QUEUE", "QUEUE-MAX", "UPLINK", "SHARE")
 	}
 	out := lines(c)
 	if left := len(v.Ports) - len(shown); left > 0 {
@@ -115,9 +116,6 @@ func (d *drawing) flowTable(n int) []string {
 	}
 	add("DEST-QP", least, func(f Flow) string { return hexadecimal(f.DestQP, 6) })
 	add("LABEL", least, func(f Flow) string { return hexadecimal(f.Label, 5) })
-	if ids := streams(shown); ids != nil && (l.Width == 0 || l.Width >= wider) {
-		c = append(c, column{title: "STREAM", cells: ids})
-	}
 	add("BIT/S", least, func(f Flow) string { return f.Bits.String() })
 	add("PKT/S", least, func(f Flow) string { return f.Packets.String() })
 	add("BYTES", least, func(f Flow) string { return f.Bytes.String() })
@@ -128,16 +126,17 @@ func (d *drawing) flowTable(n int) []string {
 	if some(func(f Flow) bool { return f.Resent.known }) {
 		add("RESENT", least, func(f Flow) string { return f.Resent.String() })
 	}
-	if l.Width == 0 || l.Width >= wider || l.Order == ByPort {
-		if some(func(f Flow) bool { return f.Ingress != "" }) {
-			add("IN", 0, func(f Flow) string { return cmp.Or(g.middle(f.Ingress, portName), "-") })
-		}
-		if some(func(f Flow) bool { return f.Egress != "" }) {
-			add("OUT", 0, func(f Flow) string { return cmp.Or(g.middle(f.Egress, portName), "-") })
-		}
+	if some(func(f Flow) bool { return f.Ingress != "" }) && (l.Width == 0 || l.Width >= wider || l.Order == ByPort) {
+		add("IN", 0, func(f Flow) string { return cmp.Or(g.middle(f.Ingress, portName), "-") })
+	}
+	if some(func(f Flow) bool { return f.Egress != "" }) {
+		add("OUT", 0, func(f Flow) string { return cmp.Or(g.middle(f.Egress, portName), "-") })
+	}
+	if ids := streams(shown); ids != nil && (l.Width == 0 || l.Width >= wider) {
+		c = append(c, column{title: "STREAM", cells: ids})
 	}
 	if l.Width > 0 {
-		less := []string{"OUT", "IN", "STREAM", "SHARE", "LABEL", "PKT/S", "RESENT", "CE"}
+		less := []string{"STREAM", "IN", "SHARE", "LABEL", "PKT/S", "RESENT", "OUT", "CE"}
 		if l.Width < wide {
 			other := "BYTES"
 			if l.Order == ByBytes {
@@ -216,7 +215,7 @@ func (d *drawing) noFlows() string {
 	case v.AllFlows > 0:
 		return fmt.Sprintf("none of the %d flows names this port", v.AllFlows)
 	case v.Method != "" && v.Method != "rewrite" && v.placement() != "entries":
-		return fmt.Sprintf("no flows: the switch keeps flows only with method rewrite, and uses %s; SLUICE_IPFIX with a collector shows those whose packets it samples", v.Method)
+		return fmt.Sprintf("no flows: method %s keeps none, and no sample came lately; SLUICE_IPFIX|global admin_state=enabled samples all ports, also without a collector", v.Method)
 	default:
 		return "no flows"
 	}

@@ -11,12 +11,16 @@ import (
 )
 
 // glyphs are the characters beyond ASCII, or their replacements.
-type glyphs struct{ ellipsis, divided string }
+type glyphs struct {
+	ellipsis, divided string
+	full              string // of a bar
+	levels            []rune // of a sparkline, the lowest first
+}
 
 // The characters for terminals with UTF-8 and without.
 var (
-	utf8Glyphs  = glyphs{ellipsis: "…", divided: "÷"}
-	asciiGlyphs = glyphs{ellipsis: "..", divided: "/"}
+	utf8Glyphs  = glyphs{ellipsis: "…", divided: "÷", full: "█", levels: []rune("▁▂▃▄▅▆▇█")}
+	asciiGlyphs = glyphs{ellipsis: "..", divided: "/", full: "#", levels: []rune("_.-=*#")}
 )
 
 // width returns the characters of s, each of which takes one column.

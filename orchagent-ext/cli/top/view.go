@@ -60,6 +60,8 @@ type View struct {
 	above  int    // flows that Skip took away
 	only   string // the port that is left
 	search string // text of Find
+
+	dropped Number // packets that egress queues dropped, a second
 }
 
 // Need is by which method the switch meets a need of SLUICE_CAPABILITY.
@@ -133,7 +135,8 @@ type Paths struct {
 	Idle        int    `json:"idle"`            // that are silent
 	WorstToMean Number `json:"worst_over_mean"` // of all
 	// Carrying: of those that are not idle
-	Carrying Number `json:"worst_over_mean_carrying"`
+	Carrying Number    `json:"worst_over_mean_carrying"`
+	trend    []float64 // WorstToMean of the last readings, the latest last
 }
 
 // CPU has the rates of packets that the switch sent to the CPU, and of those dropped
@@ -231,6 +234,9 @@ func Compare(before, now *Snapshot) *View {
 	}
 	v.Ports, v.Paths = now.portRates(before, span)
 	v.CPU = now.cpu(before, span)
+	for queue := range now.drops {
+		v.dropped = v.dropped.plus(rate(before.drops, now.drops, queue, span))
+	}
 	v.AllFlows, v.Flows = len(now.flows), now.flowRates(before, span)
 	return v
 }
@@ -266,7 +272,7 @@ func (s *Snapshot) flowRates(before *Snapshot, span time.Duration) []Flow {
 		}
 		if !f.Bytes.known {
 			f.Sampled = total(row.counters, "sampling_rate")
-			f.Bytes = total(row.counters, "seen_bytes").times(f.Sampled)
+			f.Bytes = estimated(row.counters, total(row.counters, "seen_bytes"))
 		}
 		all = all.plus(f.Bits)
 		flows = append(flows, f)
@@ -286,5 +292,13 @@ func sent(was, now counters, counted, seen string, span time.Duration) Number {
 	if was["sampling_rate"] != now["sampling_rate"] {
 		return Number{}
 	}
-	return rate(was, now, seen, span).times(total(now, "sampling_rate"))
+	return estimated(now, rate(was, now, seen, span))
+}
+
+// estimated returns what the packets that the CPU saw stand for; where that is unknown, what they are.
+func estimated(c counters, seen Number) Number {
+	if interval := total(c, "sampling_rate"); interval.known {
+		return seen.times(interval)
+	}
+	return seen
 }

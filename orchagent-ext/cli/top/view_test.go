@@ -68,10 +68,10 @@ func TestRatesAndShares(t *testing.T) {
 	if diff := cmp.Diff(want, v.Ports, comparer); diff != "" {
 		t.Errorf("ports (-want +got):\n%s", diff)
 	}
-	if frame := v.Frame(Layout{Width: 80}); !strings.Contains(frame, "QUEUE-MAX\n") || !strings.Contains(frame, "  7.00k q4\n") || !strings.Contains(frame, "  0.0%          -\n") {
+	if frame := v.Frame(Layout{Width: 80}); !strings.Contains(frame, "QUEUE-MAX\n") || !strings.Contains(frame, "  7.00k q4\n") || !strings.Contains(frame, "  0.0%                      -\n") {
 		t.Error(frame)
 	}
-	if diff := cmp.Diff(Paths{3, 1, known(2.25), known(1.5)}, v.Paths, comparer); diff != "" {
+	if diff := cmp.Diff(Paths{3, 1, known(2.25), known(1.5), []float64{2.25}}, v.Paths, comparer, cmp.AllowUnexported(Paths{})); diff != "" {
 		t.Errorf("paths (-want +got):\n%s", diff)
 	}
 	if v.CPU.Copied != known(10) || v.CPU.Drops[0] != (Drop{"ring full", known(2)}) || v.CPU.RoCE.known {

@@ -51,6 +51,7 @@ func FromRows(hops, hashes Rows, dst netip.Addr) (*Switch, error) {
 		s.Members = append(s.Members, Member{
 			Port: text.Printable(fields["port"]), Via: text.Printable(fields["gateway"]),
 			Neighbor: text.Printable(fields["neighbor"]), Behind: text.Printable(fields["neighbor_port"]), Address: fields["neighbor_address"], Edge: fields["role"] == "edge",
+			Weight: weight, State: text.Printable(fields["state"]),
 		})
 		group.Members = append(group.Members, nexthops.Member{Member: ecmp.Member{
 			Weight: weight, Dead: fields["state"] == "dead", Unresolved: fields["state"] == "unresolved",
@@ -77,7 +78,7 @@ func FromRows(hops, hashes Rows, dst netip.Addr) (*Switch, error) {
 		s.Unknown = err
 		return s, nil
 	}
-	s.Choose = model.Predict
+	s.Choose, s.Hash = model.Predict, &hash
 	return s, nil
 }
 

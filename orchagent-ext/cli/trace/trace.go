@@ -20,6 +20,8 @@ type Switch struct {
 	// several is unknown, for the reason in Unknown.
 	Choose  func(*ecmp.Tuple) (int, bool)
 	Unknown error
+	// Hash is the hash by which Choose chooses among several members; nil: it is not known.
+	Hash *ecmp.Kernel
 	// Written is the label that the switch writes into unlabelled packets of the flow; 0: it
 	// leaves them unlabelled.
 	Written uint32
@@ -33,6 +35,10 @@ type Member struct {
 	// address
 	Neighbor, Behind, Address string
 	Edge                      bool // the port faces hosts
+	// Weight is that of a next hop that a switch publishes, 1 to 256, and State up, dead or
+	// unresolved.
+	Weight int
+	State  string
 }
 
 // A Hop is one switch on the way, and how it forwards the flow.

@@ -16,6 +16,7 @@ import (
 	"sluice/orchagent-ext/daemon/process"
 	"sluice/orchagent-ext/host/files"
 	"sluice/orchagent-ext/host/flags"
+	"sluice/orchagent-ext/host/garbage"
 	"sluice/yang/text"
 )
 
@@ -26,6 +27,7 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	garbage.Limit(ctx)
 	o, err := parse(os.Args[1:], os.Getenv, os.Stderr)
 	switch {
 	case errors.Is(err, flags.ErrHelp):

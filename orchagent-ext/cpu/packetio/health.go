@@ -3,6 +3,7 @@
 package packetio
 
 import (
+	"cmp"
 	"time"
 
 	"sluice/orchagent-ext/export/ipfix"
@@ -21,6 +22,9 @@ type Health struct {
 	// The source's policer: packets a second, and packets at once. It drops the excess
 	// uncounted. 0: unlimited.
 	Rate, Burst uint32
+
+	// Idle: a direction without a packet for so long is not reported; 0: as [Config] has it.
+	Idle time.Duration
 }
 
 const (
@@ -65,12 +69,12 @@ type healthReader struct {
 	at      int64   // when the last one was done, ns
 }
 
-// newHealthReader returns the part of a reader that follows connections; all its memory
-// is taken here.
+// newHealthReader returns the part of a reader that follows connections. It takes the memory that each
+// of them needs here, and what only some need when they do.
 func newHealthReader(c *Config) *healthReader {
 	of := health.Config{Capacity: healthFlows, Keep: healthKeep, Reserve: c.Capacity, Untimed: true}
 	h := &healthReader{
-		whole: c.Health.Whole, sight: newSight(c.Health.Rate, c.Health.Burst), idle: int64(c.Idle), reports: newHandover[Report](),
+		whole: c.Health.Whole, sight: newSight(c.Health.Rate, c.Health.Burst), idle: int64(cmp.Or(c.Health.Idle, c.Idle)), reports: newHandover[Report](),
 	}
 	if m := c.Metering; m != nil && m.Health != nil {
 		h.meter = ipfix.NewHealthMeter(ipfix.HealthConfig{Active: m.Active, Whole: c.Health.Whole}, m.Health)
@@ -122,7 +126,8 @@ func (h *healthReader) fill(now int64, budget int) {
 			return
 		}
 		h.next++
-		if now-d.Last < h.idle {
+		// a last packet that is idle time or more ahead of now came before the clock was set back
+		if since := now - d.Last; -h.idle < since && since < h.idle {
 			h.filling.Flows = append(h.filling.Flows, flowHealth(d))
 		}
 	}
@@ -137,7 +142,7 @@ func flowHealth(d *health.Direction) FlowHealth {
 	if rate, ok := d.Goodput(); ok {
 		f.Goodput = rate
 	}
-	if m := d.Sizes; m != nil {
+	if m := d.Sizes(); m != nil {
 		f.Messages, f.MessageMedian, f.MessageP99 = m.Count, m.Quantile(0.5), m.Quantile(0.99)
 	}
 	return f

@@ -4,6 +4,7 @@ package packetio
 
 import (
 	"encoding/binary"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -216,6 +217,27 @@ func TestReportsManyFlows(t *testing.T) {
 	}
 }
 
+// TestClockThatIsSetBack by an hour, while a full table follows connections: those without a packet since leave for
+// new ones, and are not reported as alive. A clock that is set back by less than they stay ends no report.
+func TestClockThatIsSetBack(t *testing.T) {
+	f := follow(Config{Health: &Health{Whole: true}, Idle: time.Minute})
+	f.now = f.now.Add(2 * time.Hour)
+	for qp := range uint32(healthFlows) {
+		f.burst([]Frame{frame(t, 2+qp, 7)})
+	}
+	f.now = f.now.Add(-time.Hour)
+	const fresh = 2 + healthFlows
+	f.burst([]Frame{frame(t, 2, 7), frame(t, fresh, 7)})
+	if got := f.fares(t); len(got) != 2 || got[2].Packets != 2 || got[fresh].Packets != 1 || f.Stats().Unfollowed != 0 {
+		t.Errorf("%d connections, the live one %+v, the new one %+v, %d packets of none", len(got), got[2].Counters, got[fresh].Counters, f.Stats().Unfollowed)
+	}
+	f.now = f.now.Add(-30 * time.Second) // less than the idle time
+	f.burst(nil)
+	if got := f.fares(t); len(got) != 2 {
+		t.Errorf("%d connections after half a minute", len(got))
+	}
+}
+
 func TestFollowingDoesNotAllocate(t *testing.T) {
 	records := 0
 	f := follow(Config{Health: &Health{Whole: true}, Metering: &Metering{
@@ -256,4 +278,36 @@ func BenchmarkBurstFollowed(b *testing.B) {
 		r.burst(burst)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/flow.MaxBurst, "ns/packet")
+}
+
+// BenchmarkMillionFlowsWithHealth fills the tables of a reader that reports health with a million flows,
+// and reports what they take of memory. healthFlows of them are followed at once, the others wait.
+func BenchmarkMillionFlowsWithHealth(b *testing.B) {
+	const flows = 1_000_000
+	var burst []Frame
+	for i := range uint32(flow.MaxBurst) {
+		burst = append(burst, frame(b, i, 7))
+	}
+	const destQPAt = 14 + 40 + 8 + 4 // with the octet before
+	for b.Loop() {
+		before := heap()
+		r := New(nil, Config{Capacity: flows, Health: &Health{Whole: true}})
+		for qp := uint32(0); r.table.Len() < flows; {
+			for i := range burst {
+				binary.BigEndian.PutUint32(burst[i].Data[destQPAt:], qp%flows)
+				qp++
+			}
+			r.burst(burst)
+		}
+		b.ReportMetric(float64(heap()-before)/(1<<20), "MiB/Mflow")
+		runtime.KeepAlive(r)
+	}
+}
+
+// heap returns the octets that are in use after a collection.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

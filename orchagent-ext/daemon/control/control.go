@@ -131,6 +131,15 @@ func (c *Control) Changed() <-chan struct{} {
 	return c.part.Worker().neighbors.Changed()
 }
 
+// News returns the channel that is readable once holds have begun or ended, and the rows of
+// HoldRows are others; nil while flow control does not run.
+func (c *Control) News() <-chan struct{} {
+	if !c.part.Runs() {
+		return nil
+	}
+	return c.part.Worker().News()
+}
+
 // Unproven returns why the flows that fill queues are not known for sure; "": they are.
 func (c *Control) Unproven() string {
 	if f := c.watcher.Load(); f != nil {

@@ -147,12 +147,19 @@ func (c *Control) DepthRows() (all []ygot.GoStruct) {
 	return all
 }
 
-// HoldRows returns the rows of SLUICE_HOLD.
-func (c *Control) HoldRows(now status.Instant) []ygot.GoStruct { return c.part.Worker().holdRows(now) }
+// HoldRows reads the last report, and returns the rows of SLUICE_HOLD.
+func (c *Control) HoldRows(now status.Instant) []ygot.GoStruct {
+	r := c.part.Worker()
+	if r == nil {
+		return nil
+	}
+	r.report = r.Report()
+	return r.holdRows(now)
+}
 
-// holdRows returns the rows of SLUICE_HOLD by the last report; r may be nil.
+// holdRows returns the rows of SLUICE_HOLD by the last report.
 func (r *running) holdRows(now status.Instant) []ygot.GoStruct {
-	if r == nil || r.report == nil {
+	if r.report == nil {
 		return nil
 	}
 	var all []ygot.GoStruct

@@ -56,7 +56,7 @@ func (l *Entries) Add(flows []packetio.NewFlow, sw Switch, p Placement, now time
 	for _, n := range flows {
 		f := engine.FlowEntry{Src: n.Src, Dst: n.Dst, DestQP: n.DestQP, Label: n.Label, SrcPort: n.SrcPort}
 		ingress, egress := sw.Hardware.PortName(n.From), sw.Hardware.PortName(n.To)
-		if is := l.seen[unlabelled(f)]; is == nil {
+		if is := l.seen[keyOf(f)]; is == nil {
 			victim, admit := l.offer(ingress, n.Times, sw.CountFlow, now)
 			if !admit {
 				continue
@@ -115,9 +115,9 @@ func (l *Entries) SetMethod(o *engine.Outcome) {
 // Fit forgets the flows whose entries a change of the policy has removed, and removes those
 // beyond the capacity.
 func (l *Entries) Fit(capacity uint32, e *engine.Engine, now time.Time) error {
-	for f := range l.seen {
-		if !e.Has(f) {
-			l.remove(f)
+	for _, s := range l.seen {
+		if !e.Has(s.FlowEntry) {
+			l.remove(s.FlowEntry)
 		}
 	}
 	l.capacity = int(capacity)

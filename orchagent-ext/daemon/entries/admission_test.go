@@ -35,7 +35,7 @@ func (r *traffic) count(f engine.FlowEntry) (packets, octets uint64, err error) 
 func (r *traffic) come(qp uint32, port string, times uint32) (admitted bool) {
 	r.t.Helper()
 	f := flowEntry(qp)
-	if r.log.seen[unlabelled(f)] != nil {
+	if r.log.seen[keyOf(f)] != nil {
 		return true
 	}
 	victim, admit := r.log.offer(port, times, r.count, r.now)
@@ -56,7 +56,7 @@ func (r *traffic) pass(d time.Duration, flows ...uint32) {
 	for range d / (100 * time.Millisecond) {
 		r.now = r.now.Add(100 * time.Millisecond)
 		for _, qp := range flows {
-			if r.log.seen[unlabelled(flowEntry(qp))] != nil {
+			if r.log.seen[keyOf(flowEntry(qp))] != nil {
 				r.counts[qp] += 10
 			}
 		}
@@ -70,7 +70,7 @@ func (r *traffic) pass(d time.Duration, flows ...uint32) {
 
 func (r *traffic) has(flows ...uint32) (n int) {
 	for _, qp := range flows {
-		if r.log.seen[unlabelled(flowEntry(qp))] != nil {
+		if r.log.seen[keyOf(flowEntry(qp))] != nil {
 			n++
 		}
 	}

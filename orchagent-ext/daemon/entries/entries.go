@@ -23,11 +23,12 @@ import (
 // zero value has no flow. It outlives the switch that is open, as entries do. It is for one
 // goroutine.
 type Entries struct {
-	// by the flow without its label, as there is one entry a flow
-	seen  map[engine.FlowEntry]*flowSeen
-	next  []engine.FlowEntry    // flows still to be looked at in this round
+	seen  map[flowKey]*flowSeen // there is one entry a flow, whatever its label
+	next  []*flowSeen           // flows still to be looked at in this round; some may be gone
 	total uint64                // packets of all flows, those that are gone, too
 	ports map[string]*portFlows // that flows came in by when they got their entry
+
+	heaviest []*flowSeen // as Heaviest has them; nil: flows or their counters have changed
 	admission
 }
 
@@ -43,7 +44,16 @@ type flowSeen struct {
 	ingress, egress string        // ports by which the CPU saw it last; "": unknown
 }
 
-// unlabelled returns the flow as a key: there is one entry for it, whatever the label.
+// flowKey identifies a flow in half of the memory of an entry.
+type flowKey struct {
+	src, dst [16]byte
+	destQP   uint32
+}
+
+// keyOf returns the key of a flow.
+func keyOf(f engine.FlowEntry) flowKey { return flowKey{f.Src.As16(), f.Dst.As16(), f.DestQP} }
+
+// unlabelled returns the flow without what may change: its label and source port.
 func unlabelled(f engine.FlowEntry) engine.FlowEntry {
 	f.Label, f.SrcPort = 0, 0
 	return f
@@ -67,23 +77,24 @@ func (l *Entries) Adopt(flows iter.Seq[engine.FlowEntry], now time.Time) {
 
 // add notes that a flow has an entry, and returns it. port is the one that it came in by.
 func (l *Entries) add(f engine.FlowEntry, port string, now time.Time) *flowSeen {
-	key := unlabelled(f)
+	key := keyOf(f)
 	if s := l.seen[key]; s != nil {
 		return s
 	}
 	if l.seen == nil {
-		l.seen, l.ports = map[engine.FlowEntry]*flowSeen{}, map[string]*portFlows{}
+		l.seen, l.ports = map[flowKey]*flowSeen{}, map[string]*portFlows{}
 	}
 	s := &flowSeen{Flow: placer.Flow{FlowEntry: f}, at: now}
-	l.seen[key] = s
+	l.seen[key], l.heaviest = s, nil
 	l.join(s, port)
 	return s
 }
 
 // remove forgets a flow.
 func (l *Entries) remove(f engine.FlowEntry) {
-	if s := l.seen[unlabelled(f)]; s != nil {
-		delete(l.seen, unlabelled(f))
+	if s := l.seen[keyOf(f)]; s != nil {
+		delete(l.seen, keyOf(f))
+		l.heaviest = nil
 		l.part(s)
 		s.Leave()
 	}
@@ -91,7 +102,7 @@ func (l *Entries) remove(f engine.FlowEntry) {
 
 // Find implements [placer.Registry].
 func (l *Entries) Find(f engine.FlowEntry) *placer.Flow {
-	if s := l.seen[unlabelled(f)]; s != nil {
+	if s := l.seen[keyOf(f)]; s != nil {
 		return &s.Flow
 	}
 	return nil
@@ -102,12 +113,12 @@ func (l *Entries) Clear() {
 	for f := range l.Flows {
 		f.Leave()
 	}
-	l.seen, l.next = nil, nil
+	l.seen, l.next, l.heaviest = nil, nil, nil
 }
 
 // move notes the ports of a flow; "" leaves a port as it is.
 func (l *Entries) move(f engine.FlowEntry, ingress, egress string) {
-	s := l.seen[unlabelled(f)]
+	s := l.seen[keyOf(f)]
 	if s == nil {
 		return
 	}
@@ -128,9 +139,9 @@ func (l *Entries) Recall(all []rows.Row) {
 	if len(fields) == 0 {
 		return
 	}
-	for f, s := range l.seen {
-		if was := fields[name(f)]; was != nil {
-			l.move(f, cmp.Or(s.ingress, was["ingress_port"]), cmp.Or(s.egress, was["egress_port"]))
+	for _, s := range l.seen {
+		if was := fields[name(s.FlowEntry)]; was != nil {
+			l.move(s.FlowEntry, cmp.Or(s.ingress, was["ingress_port"]), cmp.Or(s.egress, was["egress_port"]))
 		}
 	}
 }
@@ -152,15 +163,12 @@ func (l *Entries) Expire(sw Switch, now func() time.Time) error {
 // those that sent nothing for long, or have lost their entry.
 func (l *Entries) readCounters(count counter, now time.Time, time func() bool) (idle []engine.FlowEntry) {
 	if len(l.next) == 0 {
-		for f := range l.seen {
-			l.next = append(l.next, f)
-		}
+		l.next = slices.AppendSeq(make([]*flowSeen, 0, len(l.seen)), maps.Values(l.seen))
 	}
 	for n := 0; n < flowsPerRound && len(l.next) > 0 && (n == 0 || time()); n++ {
-		f := l.next[0]
-		l.next = l.next[1:]
-		s := l.seen[f]
-		if s == nil {
+		s := l.next[0]
+		f := unlabelled(s.FlowEntry)
+		if l.next = l.next[1:]; l.seen[keyOf(f)] != s {
 			continue
 		}
 		if gone := l.read(s, count, now); gone || now.Sub(s.at) > flowIdle {
@@ -192,6 +200,7 @@ func (l *Entries) read(s *flowSeen, count counter, now time.Time) (gone bool) {
 	}
 	s.rate = float64(more) / max(pause, time.Millisecond).Seconds()
 	s.packets, s.octets, s.at = packets, octets, now
+	l.heaviest = nil
 	return false
 }
 
@@ -215,13 +224,15 @@ func (l *Entries) All(yield func(engine.FlowEntry) bool) {
 
 // Heaviest returns the flows that are shown, at most status.FlowRows.
 func (l *Entries) Heaviest() []engine.FlowEntry {
-	all := slices.AppendSeq(make([]*flowSeen, 0, len(l.seen)), maps.Values(l.seen))
-	heavier := func(a, b *flowSeen) int {
-		return cmp.Or(cmp.Compare(b.octets, a.octets), a.Src.Compare(b.Src), a.Dst.Compare(b.Dst), cmp.Compare(a.DestQP, b.DestQP))
+	if l.heaviest == nil {
+		all := slices.AppendSeq(make([]*flowSeen, 0, len(l.seen)), maps.Values(l.seen))
+		heavier := func(a, b *flowSeen) int {
+			return cmp.Or(cmp.Compare(b.octets, a.octets), a.Src.Compare(b.Src), a.Dst.Compare(b.Dst), cmp.Compare(a.DestQP, b.DestQP))
+		}
+		l.heaviest = slices.Clone(status.First(all, status.FlowRows, heavier))
 	}
-	all = status.First(all, status.FlowRows, heavier)
-	flows := make([]engine.FlowEntry, len(all))
-	for i, s := range all {
+	flows := make([]engine.FlowEntry, len(l.heaviest))
+	for i, s := range l.heaviest {
 		flows[i] = s.FlowEntry
 	}
 	return flows
@@ -231,7 +242,7 @@ func (l *Entries) Heaviest() []engine.FlowEntry {
 func (l *Entries) Rows(flows []engine.FlowEntry, id func(engine.FlowEntry) uint16) []*telemetry.Flow {
 	all := make([]*telemetry.Flow, len(flows))
 	for i, f := range flows {
-		s := l.seen[unlabelled(f)]
+		s := l.seen[keyOf(f)]
 		all[i] = &telemetry.Flow{
 			Id: telemetry.Text(name(f)), Src: telemetry.Text(f.Src.String()), Dst: telemetry.Text(f.Dst.String()), DestQp: &f.DestQP, FlowLabel: &f.Label,
 			SrcPort: srcPort(s.FlowEntry), Packets: telemetry.Count(s.packets), Bytes: telemetry.Count(s.octets), IngressPort: telemetry.Text(s.ingress), EgressPort: telemetry.Text(s.egress),

@@ -4,6 +4,7 @@ package entries
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,4 +174,39 @@ func TestWarningNamesTheRoomThatTheSwitchHad(t *testing.T) {
 			t.Errorf("after %v: %q", after, w)
 		}
 	}
+}
+
+// TestHeaviestFollowsCountersAndFlows: the order is that of the last counters, with flows that are new and without
+// those that are gone, however often it was asked before.
+func TestHeaviestFollowsCountersAndFlows(t *testing.T) {
+	counts := map[uint32]uint64{1: 10, 2: 20}
+	count := func(f engine.FlowEntry) (uint64, uint64, error) { return counts[f.DestQP], 100 * counts[f.DestQP], nil }
+	var l Entries
+	now := time.Unix(1000, 0)
+	check := func(what string, want ...uint32) {
+		t.Helper()
+		for range 2 {
+			var got []uint32
+			for _, f := range l.Heaviest() {
+				got = append(got, f.DestQP)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", what, got, want)
+			}
+		}
+	}
+	check("none")
+	l.add(flowEntry(1), "", now)
+	l.add(flowEntry(2), "", now)
+	l.readCounters(count, now, unhurried)
+	check("two", 2, 1)
+	counts[1] = 30
+	l.readCounters(count, now.Add(time.Second), unhurried)
+	check("the other one sent more", 1, 2)
+	l.add(flowEntry(3), "", now)
+	check("a new one", 1, 2, 3)
+	l.remove(flowEntry(1))
+	check("one is gone", 2, 3)
+	l.Clear()
+	check("all are gone")
 }

@@ -22,6 +22,7 @@ import (
 	"sluice/orchagent-ext/daemon/streamids"
 	"sluice/orchagent-ext/daemon/task"
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/db/telemetry"
 	"sluice/orchagent-ext/host/etcd"
 	"sluice/orchagent-ext/switch/engine"
 )
@@ -73,9 +74,9 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 			return o.end(writing)
 		}
 		news := o.path.NewFlows()
-		var neighbors, below <-chan struct{}
+		var neighbors, turnover, below <-chan struct{}
 		if o.sw != nil {
-			neighbors, below = o.sw.control.Changed(), o.sw.audit.News()
+			neighbors, turnover, below = o.sw.control.Changed(), o.sw.control.News(), o.sw.audit.News()
 		}
 		placed := o.placement.Events()
 		act := func() {}
@@ -83,6 +84,10 @@ func (o *orch) loop(ctx, writing context.Context, g task.Group, batches <-chan s
 		case <-ctx.Done():
 		case <-neighbors:
 			act = func() { o.neighborsChanged(writing, g) }
+		case <-turnover:
+			act = func() {
+				o.out.replaceState(telemetry.TableHold, o.sw.control.HoldRows(instant(o.conf.Now())))
+			}
 		case <-below:
 			act = o.audit
 		case <-placed.Hops:
@@ -227,7 +232,7 @@ func (o *orch) reconcile(ctx, writing context.Context, g task.Group) error {
 	}
 	o.reconcilePlacement(g)
 	o.sw.Expect(p, o.sw.outcome.Choices)
-	in := packetpath.Inputs{Policy: p, Choices: o.sw.outcome.Choices, Opened: o.sw.cpu}
+	in := packetpath.Inputs{Policy: p, Choices: o.sw.outcome.Choices, Opened: o.sw.cpu, Chance: cmp.Or(o.sw.SampleRate(), o.sw.outcome.Chance)}
 	o.path.Reconcile(g, &want.Path, in, &packetpath.Environment{
 		Source: o.sw, Learned: o.sw.control.Learn, Watched: o.sw.control.Sample, Read: o.conf.Files.Read, Log: o.conf.Log, Now: o.conf.Now,
 	})

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
+	"time"
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/desired"
@@ -65,9 +67,10 @@ func (o *orch) describe(s *status.Report) {
 	o.path.Describe(s)
 	s.Warn(o.sw.Warnings()...)
 	s.Warn(o.sw.audit.Warnings()...)
-	losses := o.sw.engine.Losses()
-	s.Warn(losses.Warnings()...)
-	s.Row.Drift = telemetry.Text(strings.Join(append(o.sw.audit.Texts(), losses.Texts()...), "; "))
+	objects, rules := o.sw.engine.Losses(), o.placement.Losses()
+	s.Warn(objects.Warnings()...)
+	s.Warn(rules.Warnings...)
+	s.Row.Drift = telemetry.Text(strings.Join(slices.Concat(o.sw.audit.Texts(), objects.Texts(), rules.Texts), "; "))
 	s.Warn(o.entries.Warning(o.conf.Now()))
 	shown := o.entries.Heaviest()
 	o.streams.Show(shown, o.entries.All)
@@ -85,12 +88,17 @@ func (o *orch) describe(s *status.Report) {
 		s.FlowLabel = telemetry.Unproven
 	}
 	o.out.setState(o.capability())
-	now := status.Instant{Wall: o.conf.Now(), Monotonic: packetio.Monotonic()}
+	now := instant(o.conf.Now())
 	flows := o.entries.Rows(shown, o.streams.ID)
 	flows = o.path.Health(flows, o.sw.PortName)
 	o.out.replaceState(telemetry.TableFlow, o.sw.control.FlowRows(flows, now))
 	o.out.replaceState(telemetry.TableHost, o.sw.control.HostRows())
 	o.out.replaceState(telemetry.TableHold, o.sw.control.HoldRows(now))
+}
+
+// instant is now, by both clocks.
+func instant(wall time.Time) status.Instant {
+	return status.Instant{Wall: wall, Monotonic: packetio.Monotonic()}
 }
 
 // capability returns the abilities of the switch, with the methods in use.
@@ -158,7 +166,8 @@ func (o *orch) stats(written, skipped, copied uint64) *telemetry.Stats {
 	noCapacity, noRoom, evicted := o.entries.Refused()
 	driftFound, driftMended := o.sw.audit.Counts()
 	objectsLost, objectsPut := o.sw.engine.Losses().Counts()
-	driftFound, driftMended = driftFound+objectsLost, driftMended+objectsPut
+	rules := o.placement.Losses()
+	driftFound, driftMended = driftFound+objectsLost+rules.Found, driftMended+objectsPut+rules.Put
 	return &telemetry.Stats{
 		ReadTime: telemetry.FineStamp(o.conf.Now()), LabelSkippedPercent: &share,
 		LabelWritten: &written, LabelSkipped: &skipped, CpuCopied: &copied, CpuRingFull: &lost.RingFull, CpuPoliced: &lost.Policed, CpuDiscarded: lost.Discarded,

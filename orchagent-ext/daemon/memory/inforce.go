@@ -90,60 +90,106 @@ func (k *InForce) Wait() {
 }
 
 // Run writes until ctx ends, and then the rows that were given before that. It returns
-// nil. A failed write is repeated every 10 s, and shown by Warning.
+// nil. A failed write is repeated every 10 s, and shown by Warning. Rows are read back by the next
+// process once they are written; they reach the disk later, and the newest ones next.
 func (k *InForce) Run(ctx context.Context) error {
-	var last []byte
-	var now pending
-	again := time.NewTimer(time.Hour)
-	defer again.Stop()
-	handle := func() {
-		handled := sync.OnceFunc(func() { close(now.done) })
-		if !k.write(now.known, &last, handled) {
-			again.Reset(writeAgain)
-		}
-		handled()
-		now.done = make(chan struct{}) // of the next try
-	}
+	var p pending
+	w := &inForceWriter{InForce: k, again: time.NewTimer(time.Hour)}
+	defer w.again.Stop()
 	for {
 		select {
-		case now = <-k.next:
-			handle()
-		case <-again.C:
-			if now.done != nil {
-				handle()
-			}
+		case p = <-k.next:
+			w.write(p.known)
+			close(p.done)
+		case <-w.again.C:
+			w.write(p.known)
+		case err := <-w.synced:
+			w.end(err)
 		case <-ctx.Done():
 			select {
-			case now = <-k.next:
-				handle()
+			case p = <-k.next:
+				w.write(p.known)
+				close(p.done)
 			default:
+			}
+			for w.synced != nil {
+				w.end(<-w.synced)
 			}
 			return nil
 		}
 	}
 }
 
-// write writes rows that differ from the last ones, and calls written when they outlive the
-// process.
-func (k *InForce) write(known []rows.Row, last *[]byte, written func()) bool {
-	if k.file == "" || known == nil {
-		return true
+// inForceWriter has the rows on their way to the disk.
+type inForceWriter struct {
+	*InForce
+	last   []byte       // text that the next process would read; nil: a failure
+	newest *files.Draft // that waits for the disk; nil: none
+	synced chan error   // gets the end of the draft before it; nil: the disk is free
+	again  *time.Timer  // to the next try after a failure
+}
+
+// write writes rows that differ from the last ones.
+func (w *inForceWriter) write(known []rows.Row) {
+	if w.file == "" || known == nil {
+		return
 	}
 	slices.SortFunc(known, func(a, b rows.Row) int { return strings.Compare(a.Name(), b.Name()) })
-	text, err := json.Marshal(stateFile{k.database, known})
-	if err == nil && bytes.Equal(text, *last) {
-		return true
+	text, err := json.Marshal(stateFile{w.database, known})
+	if err == nil && bytes.Equal(text, w.last) {
+		return
 	}
+	var d *files.Draft
 	if err == nil {
-		err = files.WriteState(k.file, json.RawMessage(text), written)
+		d, err = files.NewDraft(w.file, json.RawMessage(text))
 	}
-	if err == nil {
-		*last = text
+	if err != nil {
+		w.fail(err)
+		return
 	}
+	if w.newest != nil {
+		_ = w.newest.Close() // it is no more
+	}
+	w.last, w.newest = text, d
+	w.sync()
+}
+
+// sync sends the newest draft to the disk, once that is free.
+func (w *inForceWriter) sync() {
+	if w.newest == nil || w.synced != nil {
+		return
+	}
+	d, synced := w.newest, make(chan error, 1)
+	w.newest, w.synced = nil, synced
+	go func() { synced <- syncDraft(d) }()
+}
+
+// syncDraft is Sync of a draft; tests replace it.
+var syncDraft = (*files.Draft).Sync
+
+// end notes that a draft is on the disk, or why it is not, and goes on with the newest.
+func (w *inForceWriter) end(err error) {
+	w.synced = nil
+	switch {
+	case err != nil:
+		w.fail(err)
+	case w.last != nil:
+		w.setError(nil)
+	}
+	w.sync()
+}
+
+// fail notes an error, and tries again later.
+func (w *inForceWriter) fail(err error) {
+	w.last = nil
+	w.setError(err)
+	w.again.Reset(writeAgain)
+}
+
+func (k *InForce) setError(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.err = err
-	return err == nil
 }
 
 // Remove removes the file. A file that is missing is a success.

@@ -90,7 +90,10 @@ func (r *reader) describe(row *telemetry.Flow, f *packetio.FlowHealth, port func
 		row.EgressPort = telemetry.Text(port(f.Out))
 	}
 	other := f.NAKs[roce.NAKInvalidRD] + f.NAKs[roce.NAKReserved]
-	row.SamplingRate, row.SeenSince = &r.settings.rate, telemetry.FineStamp(time.Unix(0, f.First))
+	if r.settings.chance != 0 && (!r.settings.answered || f.Acks == 0) {
+		row.SamplingRate = &r.settings.chance
+	}
+	row.SeenSince = telemetry.FineStamp(time.Unix(0, f.First))
 	row.SeenPackets, row.SeenBytes, row.EctPackets, row.CePackets = &f.Packets, &f.Octets, &f.ECT, &f.CE
 	row.Cnps, row.Acks, row.NaksOther = &f.CNPs, &f.Acks, &other
 	row.NaksRnr, row.NaksSequence, row.NaksInvalid = &f.NAKs[roce.NAKRNR], &f.NAKs[roce.NAKSequence], &f.NAKs[roce.NAKInvalid]

@@ -64,7 +64,7 @@ func TestHealthRows(t *testing.T) {
 	frames = append(frames, packetTo(t, roce.BTH{Opcode: roce.RCAck, DestQP: 0x44}, roce.AETH{Syndrome: 0x20}.Append(nil)))
 	for _, whole := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(t.Context())
-		settings := &readerSettings{rate: 1, health: packetio.Health{Whole: whole}}
+		settings := &readerSettings{chance: 1, health: packetio.Health{Whole: whole}}
 		source := &heard{frames: frames, ends: 3, cancel: cancel}
 		r := &reader{Reader: packetio.New(source, packetio.Config{Health: &settings.health}), settings: settings}
 		port := func(n uint64) string { return fmt.Sprintf("Ethernet%d", n) }

@@ -47,6 +47,7 @@ type Settings struct {
 type Inputs struct {
 	Policy  engine.Policy  // in force, with the rate of samples that the switch has
 	Choices engine.Choices // methods in force
+	Chance  uint32         // one of so many packets comes to the CPU by chance, see [engine.Outcome]
 	Opened  engine.CPU     // how many packets the switch was to give to the CPU when it was opened
 }
 

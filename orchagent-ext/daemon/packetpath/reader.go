@@ -26,8 +26,13 @@ type readerSettings struct {
 	idle         time.Duration
 	rate         uint32
 	biflow       bool
-	health       packetio.Health // of exports
-	healthRecord bool            // health is exported, too
+	healthRecord bool // health is exported, too
+
+	// Flows are shown, by the packets that come for whatever purpose.
+	shows    bool
+	health   packetio.Health
+	chance   uint32 // one of so many packets comes, see [engine.Outcome]
+	answered bool   // acknowledgements come at another rate
 }
 
 // learning has the source queue pairs that flow control needs, and its holds at senders.
@@ -39,7 +44,7 @@ type learning struct {
 }
 
 // reader returns the settings of the reader: the CPU receives packets only where it
-// computes the labels, learns, exports or redirects flows.
+// computes the labels, learns, exports, redirects or shows flows.
 func (s *Settings) reader(in Inputs) readerSettings {
 	p, c := in.Policy, in.Choices
 	if c.Method(engine.NeedExport) == engine.None {
@@ -56,8 +61,11 @@ func (s *Settings) reader(in Inputs) readerSettings {
 	if r.exports {
 		x := s.Export
 		r.meter, r.rate, r.idle, r.biflow, r.healthRecord = x.Meter, p.Export.Rate, x.Idle, x.Biflow, x.Exporter.Health
+	}
+	if r.shows = p.Export != nil || r.redirects || r.computed || in.Chance != 0; r.shows {
+		r.chance, r.answered = in.Chance, p.Export != nil && p.Export.Answers != 0
 		r.health = packetio.Health{
-			Whole: r.rate == 1 && s.Library && c.Method(engine.NeedExport) == engine.Sample,
+			Whole: p.Export != nil && p.Export.Rate == 1 && s.Library && c.Method(engine.NeedExport) == engine.Sample,
 			Rate:  min(p.CPU.Rate, in.Opened.Rate), Burst: min(p.CPU.Burst, in.Opened.Burst),
 		}
 	}
@@ -69,13 +77,13 @@ func (s *Settings) reader(in Inputs) readerSettings {
 
 // withoutExport returns the settings of a reader that exports nothing.
 func (r readerSettings) withoutExport() readerSettings {
-	r.exports, r.meter, r.rate, r.idle, r.health, r.healthRecord, r.biflow = false, ipfix.MeterConfig{}, 0, 0, packetio.Health{}, false, false
+	r.exports, r.meter, r.rate, r.idle, r.healthRecord, r.biflow = false, ipfix.MeterConfig{}, 0, 0, false, false
 	return r.needed()
 }
 
 // needed returns the zero value where the settings lack a purpose.
 func (r readerSettings) needed() readerSettings {
-	if !r.labels && !r.learns.on && !r.exports && !r.redirects && !r.learns.watches {
+	if !r.labels && !r.learns.on && !r.exports && !r.redirects && !r.learns.watches && !r.shows {
 		return readerSettings{}
 	}
 	return r
@@ -90,6 +98,9 @@ type reader struct {
 // samplesWaiting is how many samples for placement wait for the loop: those of 0.8 s, at 10,000
 // a second.
 const samplesWaiting = 8192
+
+// shownIdle is how long a flow is shown after its last packet that came, where none is exported.
+const shownIdle = time.Minute
 
 // newReader returns a reader. to may be nil where the settings export nothing.
 func newReader(s *readerSettings, to *exporter, env *Environment) *reader {
@@ -106,8 +117,13 @@ func newReader(s *readerSettings, to *exporter, env *Environment) *reader {
 	if s.learns.watches {
 		c.Watched = env.Watched
 	}
-	if s.exports {
+	if s.shows {
 		c.Health = &s.health
+		if !s.exports {
+			c.Health.Idle = shownIdle
+		}
+	}
+	if s.exports {
 		c.Metering = &packetio.Metering{MeterConfig: s.meter, Rate: s.rate, Biflow: s.biflow, Export: to.Export, Ignored: to.ignored}
 		if s.healthRecord {
 			c.Metering.Health = to.ExportHealth

@@ -10,7 +10,8 @@ import (
 	"sluice/orchagent-ext/switch/engine"
 )
 
-// TestReaderSettings: the reader meters by the modes of export while an exporter runs.
+// TestReaderSettings: the reader meters by the modes of export while an exporter runs; without one
+// it shows flows.
 func TestReaderSettings(t *testing.T) {
 	for _, x := range []*Export{{}, {Meter: ipfix.MeterConfig{PerPacket: true}}, {Biflow: true}, {Exporter: Exporter{Health: true}}} {
 		s := Settings{Export: x}
@@ -18,8 +19,8 @@ func TestReaderSettings(t *testing.T) {
 		if !is.exports || is.meter != x.Meter || is.biflow != x.Biflow || is.healthRecord != x.Exporter.Health {
 			t.Errorf("%+v: %+v", x, is)
 		}
-		if off := is.withoutExport(); off != (readerSettings{}) {
-			t.Errorf("%+v, and no exporter runs: %+v", x, off)
+		if off, want := is.withoutExport(), (readerSettings{shows: true}); off != want {
+			t.Errorf("%+v, and no exporter runs: %+v, want %+v", x, off, want)
 		}
 	}
 }
@@ -47,6 +48,28 @@ func TestReaderFollowsPSNsWhereEveryPacketComes(t *testing.T) {
 		want := packetio.Health{Whole: tt.want, Rate: 5000, Burst: 600}
 		if got := s.reader(in).health; got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+// TestReaderShowsFlows wherever samples come, for whatever purpose. The estimates have the share that
+// comes by chance; acknowledgements that come at another rate have none.
+func TestReaderShowsFlows(t *testing.T) {
+	sample := engine.Choice{Method: engine.Sample}
+	for name, tt := range map[string]struct {
+		policy  engine.Policy
+		choices engine.Choices
+		chance  uint32
+		want    readerSettings
+	}{
+		"nothing":     {choices: engine.Choices{engine.NeedExport: sample}},
+		"labels":      {choices: engine.Choices{engine.NeedExport: sample}, chance: 256, want: readerSettings{shows: true, chance: 256}},
+		"learning":    {policy: engine.Policy{Export: &engine.Export{Rate: 256, Answers: 16}}, choices: engine.Choices{engine.NeedExport: sample}, chance: 256, want: readerSettings{shows: true, chance: 256, answered: true}},
+		"no method":   {policy: engine.Policy{Export: &engine.Export{Rate: 256}}},
+		"redirection": {choices: engine.Choices{engine.NeedExport: sample, engine.NeedPlacement: {Method: engine.Redirect}}, chance: 512, want: readerSettings{redirects: true, shows: true, chance: 512}},
+	} {
+		if got := new(Settings).reader(Inputs{Policy: tt.policy, Choices: tt.choices, Chance: tt.chance}); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sluice/orchagent-ext/host/etcd"
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/spread/placer"
+	"sluice/orchagent-ext/switch/drift"
 	"sluice/orchagent-ext/switch/engine"
 )
 
@@ -119,6 +120,9 @@ func (p *Placement) Prohibit(s *Settings) {
 
 // Feed gives placement the samples of the packet path, or nil.
 func (p *Placement) Feed(samples <-chan packetio.Sample) { p.redirects.feed(samples) }
+
+// Losses returns the losses of rules to other programs to next hops that are kept beside the loop.
+func (p *Placement) Losses() drift.Summary { return p.redirects.lost() }
 
 // Requests returns the requests for rules that the loop is to serve, each once, or nil.
 func (p *Placement) Requests() <-chan *Request { return p.redirects.requests() }

@@ -13,6 +13,7 @@ import (
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/spread/redirect"
+	"sluice/orchagent-ext/switch/drift"
 	"sluice/orchagent-ext/switch/engine"
 )
 
@@ -41,7 +42,8 @@ type Holds interface {
 // redirects is the task that keeps rules, while the configuration wants it. It is for the goroutine
 // of the loop.
 type redirects struct {
-	part task.Part[Rules, *redirectReport, *redirecting]
+	part   task.Part[Rules, *redirectReport, *redirecting]
+	losses drift.Summary // of rules, as of the last report
 }
 
 // reconcile brings the task to the settings. Rules stay when it ends. programmed returns the groups
@@ -77,6 +79,16 @@ func (r *redirects) requests() <-chan *Request {
 	return r.part.Worker().requests
 }
 
+// lost returns the losses of rules to other programs. Its counts stay where flows are not redirected any more.
+func (r *redirects) lost() drift.Summary {
+	if !r.part.Runs() {
+		r.losses.Texts, r.losses.Warnings = nil, nil
+	} else if is := r.part.Report(); is != nil {
+		r.losses = is.losses
+	}
+	return r.losses
+}
+
 // runs reports whether flows are redirected.
 func (r *redirects) runs() bool { return r.part.Runs() }
 
@@ -104,7 +116,8 @@ type feed struct{ samples <-chan packetio.Sample }
 // redirectReport is the state for the operator.
 type redirectReport struct {
 	redirect.Report
-	err error // of the last poll
+	err    error         // of the last poll
+	losses drift.Summary // of rules
 }
 
 // newRedirecting makes a task. Without a socket for news of next hops these are read each 10 s.
@@ -145,7 +158,11 @@ func (r *redirecting) Run(ctx context.Context) error {
 		r.poll()
 		if now := r.env.Now(); now.Sub(reportAt) >= reportEvery || now.Before(reportAt) {
 			reportAt = now
-			r.reported.Store(&redirectReport{r.Redirector.Report(now), r.err})
+			is := &redirectReport{Report: r.Redirector.Report(now), err: r.err}
+			if r.env.Rules != nil {
+				is.losses = r.env.Rules.Losses().Summary()
+			}
+			r.reported.Store(is)
 		}
 		select {
 		case <-ctx.Done():

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,6 +22,7 @@ import (
 	"sluice/orchagent-ext/spread/nexthops"
 	"sluice/orchagent-ext/spread/placer"
 	"sluice/orchagent-ext/spread/redirect"
+	"sluice/orchagent-ext/switch/drift"
 	"sluice/orchagent-ext/switch/engine"
 )
 
@@ -33,6 +35,7 @@ type slow struct {
 	asked   []string
 	refuses string
 	fails   error
+	losses  drift.Judge
 }
 
 func (s *slow) SetReserve(int) {}
@@ -44,6 +47,8 @@ func (s *slow) Lacking([]engine.NextHop) (neighbors, ports map[engine.NextHop]bo
 func (s *slow) Room() (int, bool) { return 0, false }
 
 func (s *slow) Warnings() []string { return nil }
+
+func (s *slow) Losses() *drift.Judge { return &s.losses }
 
 func (s *slow) Adopt() ([]engine.Redirection, error) {
 	return []engine.Redirection{rule(1, "up1"), rule(2, "up1")}, nil
@@ -107,6 +112,33 @@ func TestTaskEndsWhileTheLoopDoesNotCall(t *testing.T) {
 	(<-r.requests()).Serve(&slow{})
 	<-r.requests() // without an answer
 	r.stop()
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestLossesOfRulesAreReported: the loop sees those that the task found, and their counts stay when the task ends.
+func TestLossesOfRulesAreReported(t *testing.T) {
+	g, _ := task.NewGroup(t.Context(), slog.New(slog.DiscardHandler))
+	sw := &slow{}
+	part := drift.Part{Kind: "acl_rules", Place: "SLUICE_PLACE4"}
+	for at := range int64(drift.Losses) {
+		sw.losses.Look(time.Unix(at, 0), []drift.Finding{{Part: part, Fault: "gone", Mendable: true}}, true)
+		sw.losses.Mended(time.Unix(at, 0), part, nil)
+	}
+	var r redirects
+	env := &Environment{Rules: sw, PortName: func(uint64) string { return "" }, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Unix(100, 0) }}
+	r.reconcile(g, Rules{On: true, Config: redirect.Config{PerLink: 8}}, env, nil)
+	for r.part.Report() == nil {
+		runtime.Gosched()
+	}
+	if is := r.lost(); len(is.Texts) != 1 || len(is.Warnings) != 1 || is.Found != 3 || is.Put != 3 {
+		t.Errorf("%+v", is)
+	}
+	r.stop()
+	if is := r.lost(); is.Texts != nil || is.Warnings != nil || is.Found != 3 || is.Put != 3 {
+		t.Errorf("after the end: %+v", is)
+	}
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"sluice/orchagent-ext/spread/redirect"
+	"sluice/orchagent-ext/switch/drift"
 	"sluice/orchagent-ext/switch/engine"
 )
 
@@ -34,6 +35,9 @@ type RuleSwitch interface {
 
 	// Warnings returns what the operator is to do about the room.
 	Warnings() []string
+
+	// Losses returns the losses of rules to other programs, for the goroutine of Redirect.
+	Losses() *drift.Judge
 }
 
 // direct is a [RuleSwitch] as package redirect calls it.

@@ -37,7 +37,7 @@ func dryRun(ctx context.Context, o *Options, databases *sonicdb.Databases, out i
 	if err != nil {
 		return err
 	}
-	existing, last, good := recorded(stateRows)
+	existing, last, exports, good := recorded(stateRows)
 	state := config.New()
 	state.Remember(good)
 	snapshot, rejected := state.Apply(configRows)
@@ -67,6 +67,7 @@ func dryRun(ctx context.Context, o *Options, databases *sonicdb.Databases, out i
 		}
 		p := configured.Policy.Rated(features)
 		choices := engine.Chose(engine.NeedFlowLabel, method).AndPlacement(p)
+		choices[engine.NeedExport] = engine.Choice{Method: exports}
 		pins = choices.Pins()
 		want = engine.Objects(p, choices, features.Within(existing))
 		if method == last {
@@ -103,11 +104,11 @@ func dryRun(ctx context.Context, o *Options, databases *sonicdb.Databases, out i
 	return err
 }
 
-// recorded is what the ledger has, the last method that was chosen ("": first use), and the
-// rows in force of which CONFIG_DB has other versions. A row that sluiced did not write is
-// left out.
-func recorded(stateRows []sonicdb.Change) (existing map[string]*engine.Record, last engine.Method, good []rows.Row) {
-	existing = map[string]*engine.Record{}
+// recorded is what the ledger has, the last method that was chosen ("": first use) and that of
+// export (at first use sample), and the rows in force of which CONFIG_DB has other versions. A row
+// that sluiced did not write is left out.
+func recorded(stateRows []sonicdb.Change) (existing map[string]*engine.Record, last, exports engine.Method, good []rows.Row) {
+	existing, exports = map[string]*engine.Record{}, engine.Sample
 	for _, c := range stateRows {
 		switch c.Row.Table {
 		case telemetry.TableObject:
@@ -118,11 +119,12 @@ func recorded(stateRows []sonicdb.Change) (existing map[string]*engine.Record, l
 			if last = engine.Method(c.Row.Fields["flow_label_method"]); last == engine.None {
 				last = ""
 			}
+			exports = cmp.Or(engine.Method(c.Row.Fields["export_method"]), exports)
 		default:
 			good = append(good, telemetry.LastGood([]rows.Row{c.Row})...)
 		}
 	}
-	return existing, last, good
+	return existing, last, exports, good
 }
 
 // hashesAsThere takes over which attributes of the switch hold the hash, and its fields: of

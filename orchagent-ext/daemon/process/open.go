@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/control"
 	"sluice/orchagent-ext/daemon/loop"
@@ -172,19 +172,12 @@ func names(ports []engine.Port) []string {
 // present are the ports that are netdevs of this network namespace; which has the reason that
 // these are.
 func present(ports []engine.Port) (there []engine.Port, which string) {
-	netdevs, err := net.Interfaces()
+	var indexes []uint32
+	err := machine.AskNetdevs(names(ports), unix.SIOCGIFINDEX, func(i int, r *unix.Ifreq) {
+		there, indexes = append(there, ports[i]), append(indexes, r.Uint32())
+	})
 	if err != nil {
 		return ports, "" // the library reports the fault
-	}
-	index := map[string]int{}
-	for _, n := range netdevs {
-		index[n.Name] = n.Index
-	}
-	var indexes []int
-	for _, p := range ports {
-		if n := index[p.Name]; n != 0 {
-			there, indexes = append(there, p), append(indexes, n)
-		}
 	}
 	return there, fmt.Sprint(portList(there), indexes)
 }

@@ -73,6 +73,10 @@ func (r *resolved) watchedQueues() (names []string, more int) {
 	return names[:most:most], len(names) - most
 }
 
+// samplesFlows reports whether packets come to the CPU as SLUICE_IPFIX has it, also without a
+// collector: then flows are shown, and none is exported.
+func (r *resolved) samplesFlows() bool { return !r.disabled() && r.IPFIX.AdminState == config.Enabled }
+
 // exports reports whether flows are exported: IPFIX is enabled and has a collector.
 func (r *resolved) exports() bool {
 	return r.IPFIX.AdminState == config.Enabled && len(r.IPFIXCollectors) > 0

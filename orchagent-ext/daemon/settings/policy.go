@@ -31,12 +31,15 @@ func (r *resolved) policy() engine.Policy {
 	if p.Watch = r.samples(); r.learns() || p.Watch != 0 {
 		p.Export = &engine.Export{Rate: learnSampling, CM: true, Answers: learnAnswers, First: p.Watch == 0, Ports: slices.Sorted(maps.Keys(r.ports))}
 	}
-	if r.exports() {
+	if r.samplesFlows() {
 		// Acknowledgements are sampled as all packets are: collectors get one rate.
 		p.Export = &engine.Export{Rate: value(r.IPFIX.SamplingRate), CM: r.learns(), Ports: slices.Sorted(maps.Keys(r.ports))}
 	}
 	p.Placement = r.placementPolicy()
 	if r.FlowLabel.AdminState != config.Enabled {
+		if p.Export == nil && p.Placement == nil && r.controls() && driverOf(r.Global) == SAI {
+			p.Export = &engine.Export{Rate: learnSampling, Ports: slices.Sorted(maps.Keys(r.ports))} // to show flows
+		}
 		return p
 	}
 	p.Label = &engine.Label{
@@ -45,6 +48,7 @@ func (r *resolved) policy() engine.Policy {
 		ZeroSrcQP: r.Global.RcSourceQp == config.RCSourceQPZero,
 		Outer:     r.FlowLabel.Tunnels == model.SonicSluice_SonicSluice_SLUICE_FLOW_LABEL_Global_Tunnels_outer,
 	}
+	p.Shown = learnSampling
 	if r.FlowLabel.Algorithm == config.AlgorithmCRC32 {
 		p.Label.Algorithm = flow.CRC32
 	}
@@ -66,9 +70,9 @@ func (s *Settings) Warnings(o *engine.Outcome) []string {
 		w = append(w, "SLUICE|global etcd_allow_plaintext is ignored: sluiced --etcd-allow-plaintext, or SLUICE_ETCD_ALLOW_PLAINTEXT=true in its environment, allows it")
 	}
 	if r.IPFIX.AdminState == config.Enabled && !r.exports() {
-		w = append(w, "SLUICE_IPFIX|global is enabled, and SLUICE_IPFIX_COLLECTOR has no collector")
+		w = append(w, "SLUICE_IPFIX|global is enabled, and SLUICE_IPFIX_COLLECTOR has no collector: flows are shown, and none is exported")
 	}
-	if r.exports() && p.Export != nil && len(p.Export.Ports) == 0 {
+	if r.samplesFlows() && p.Export != nil && len(p.Export.Ports) == 0 {
 		w = append(w, "SLUICE_IPFIX|global is enabled, and nothing is exported: SLUICE_PORT has no row of a port of the switch")
 	}
 	if p.Label == nil {
@@ -99,7 +103,7 @@ func (s *Settings) Warnings(o *engine.Outcome) []string {
 }
 
 // learnSampling is how many packets there are to one that the CPU gets to learn queue
-// pairs by, where none is exported, and learnAnswers of acknowledgements; messages of
+// pairs by, and flows to be shown, where none is exported, and learnAnswers of acknowledgements; messages of
 // RDMA-CM come besides, all of them.
 const (
 	learnSampling = 256

@@ -31,7 +31,7 @@ func TestPolicyFollowsTheConfiguration(t *testing.T) {
 	}{
 		{"nothing", nil, engine.Policy{FlowCapacity: 65536, CPU: cpu}},
 		{"off", [][]string{configtest.Port0, configtest.Edge0}, engine.Policy{FlowCapacity: 65536, CPU: cpu}},
-		{"on", [][]string{configtest.Port0, configtest.Port4, configtest.Edge0, configtest.Fabric4, configtest.Labels}, engine.Policy{Label: label(flow.DraftLiteral, true), Ports: []string{"Ethernet0"}, FlowCapacity: 65536, CPU: cpu}},
+		{"on", [][]string{configtest.Port0, configtest.Port4, configtest.Edge0, configtest.Fabric4, configtest.Labels}, engine.Policy{Label: label(flow.DraftLiteral, true), Shown: 256, Ports: []string{"Ethernet0"}, FlowCapacity: 65536, CPU: cpu}},
 		{
 			"all the other values",
 			[][]string{
@@ -39,12 +39,22 @@ func TestPolicyFollowsTheConfiguration(t *testing.T) {
 				{"SLUICE_FLOW_LABEL", "global", "admin_state=enabled", "algorithm=crc32", "rewrite=always", "manage_switch_hash=true"},
 				{"SLUICE", "global", "flow_capacity=2048", "rc_source_qp=zero", "cpu_rate=7", "cpu_burst=8"},
 			},
-			engine.Policy{Label: &engine.Label{Algorithm: flow.CRC32, ZeroSrcQP: true}, Ports: []string{"Ethernet4"}, ManageHash: true, FlowCapacity: 2048, CPU: engine.CPU{Rate: 7, Burst: 8}},
+			engine.Policy{Label: &engine.Label{Algorithm: flow.CRC32, ZeroSrcQP: true}, Shown: 256, Ports: []string{"Ethernet4"}, ManageHash: true, FlowCapacity: 2048, CPU: engine.CPU{Rate: 7, Burst: 8}},
 		},
 		{
 			"export",
 			[][]string{configtest.Port0, configtest.Port4, configtest.Edge0, configtest.Fabric4, {"SLUICE_IPFIX", "global", "admin_state=enabled", "sampling_rate=100"}, {"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"}},
 			engine.Policy{Export: &engine.Export{Rate: 100, Ports: []string{"Ethernet0", "Ethernet4"}}, FlowCapacity: 65536, CPU: cpu},
+		},
+		{
+			"export without a collector: flows are shown",
+			[][]string{configtest.Port0, configtest.Edge0, {"SLUICE_IPFIX", "global", "admin_state=enabled", "sampling_rate=100"}},
+			engine.Policy{Export: &engine.Export{Rate: 100, Ports: []string{"Ethernet0"}}, FlowCapacity: 65536, CPU: cpu},
+		},
+		{
+			"flow control without labels: flows are shown",
+			[][]string{configtest.Port0, configtest.Edge0, {"SLUICE_PFCM", "global", "admin_state=enabled"}},
+			engine.Policy{Export: &engine.Export{Rate: 256, Ports: []string{"Ethernet0"}}, SingleFlows: true, FlowCapacity: 65536, CPU: cpu},
 		},
 		{"kill switch", [][]string{configtest.Port0, configtest.Edge0, configtest.Labels, {"SLUICE", "global", "admin_state=disabled"}}, engine.Policy{FlowCapacity: 65536, CPU: cpu}},
 		{
@@ -53,7 +63,7 @@ func TestPolicyFollowsTheConfiguration(t *testing.T) {
 				configtest.Port0, configtest.Port4, {"PORTCHANNEL", "PortChannel1"}, {"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet4"}, {"PORTCHANNEL_MEMBER", "PortChannel1|Ethernet0"},
 				{"SLUICE_PORT", "PortChannel1", "role=edge"}, configtest.Labels,
 			},
-			engine.Policy{Label: label(flow.DraftLiteral, true), Ports: []string{"Ethernet0", "Ethernet4"}, FlowCapacity: 65536, CPU: cpu},
+			engine.Policy{Label: label(flow.DraftLiteral, true), Shown: 256, Ports: []string{"Ethernet0", "Ethernet4"}, FlowCapacity: 65536, CPU: cpu},
 		},
 	} {
 		if diff := cmp.Diff(tt.want, Of(configtest.Snapshot(t, tt.rows...)).Policy); diff != "" {
@@ -77,7 +87,7 @@ func TestWarningsNameWhatKeepsTheConfigurationFromWorking(t *testing.T) {
 		want    []string
 	}{
 		{"off", configtest.Snapshot(t, configtest.Port0), engine.Outcome{Choices: engine.Chose(engine.NeedFlowLabel, engine.None)}, nil},
-		{"no collector", configtest.Snapshot(t, []string{"SLUICE_IPFIX", "global", "admin_state=enabled"}), engine.Outcome{Choices: engine.Chose(engine.NeedFlowLabel, engine.None)}, []string{"no collector"}},
+		{"no collector", configtest.Snapshot(t, []string{"SLUICE_IPFIX", "global", "admin_state=enabled"}), engine.Outcome{Choices: engine.Chose(engine.NeedFlowLabel, engine.None)}, []string{"has no collector: flows are shown", "nothing is exported: SLUICE_PORT has no row"}},
 		{
 			"nothing to export", configtest.Snapshot(t, configtest.Port0, []string{"SLUICE_IPFIX", "global", "admin_state=enabled"}, []string{"SLUICE_IPFIX_COLLECTOR", "c", "address=192.0.2.1"}),
 			engine.Outcome{Choices: engine.Chose(engine.NeedFlowLabel, engine.None)}, []string{"nothing is exported: SLUICE_PORT has no row"},

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
+	"sluice/orchagent-ext/host/machine"
 )
 
 // linkDelay is how long a netdev is down that the operator wants up until the warning comes:
@@ -22,17 +25,30 @@ type links struct {
 	down  map[string]time.Time // ports that are to be up and are set down, since when
 }
 
-// readLinks reads the states of all netdevs of this namespace.
-func readLinks() (map[string]net.Flags, error) {
-	all, err := net.Interfaces()
+// readLinks reads the states of the netdevs of ports, in this namespace. A port without a netdev is
+// left out.
+func readLinks(ports []Port) (map[string]net.Flags, error) {
+	names := make([]string, len(ports))
+	for i, p := range ports {
+		names[i] = p.Name
+	}
+	flags := make(map[string]net.Flags, len(ports))
+	err := machine.AskNetdevs(names, unix.SIOCGIFFLAGS, func(i int, r *unix.Ifreq) { flags[names[i]] = flagsOf(r.Uint16()) })
 	if err != nil {
 		return nil, fmt.Errorf("read the states of netdevs: %w", err)
 	}
-	flags := make(map[string]net.Flags, len(all))
-	for i := range all {
-		flags[all[i].Name] = all[i].Flags
-	}
 	return flags, nil
+}
+
+// flagsOf returns the flags of a netdev that matter here (netdevice(7)).
+func flagsOf(f uint16) (flags net.Flags) {
+	if f&unix.IFF_UP != 0 {
+		flags |= net.FlagUp
+	}
+	if f&unix.IFF_RUNNING != 0 {
+		flags |= net.FlagRunning
+	}
+	return flags
 }
 
 // update takes the states of netdevs as they are now.

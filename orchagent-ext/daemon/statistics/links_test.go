@@ -3,6 +3,7 @@
 package statistics
 
 import (
+	"maps"
 	"net"
 	"strings"
 	"testing"
@@ -46,5 +47,29 @@ func TestPortsThatAreSetDown(t *testing.T) {
 	}
 	if w := at(0, 0, on); w != "" {
 		t.Errorf("down again, at once: %q", w)
+	}
+}
+
+// TestReadLinksOfPorts: the loopback device is up, and names that no netdev has are left out.
+func TestReadLinksOfPorts(t *testing.T) {
+	got, err := readLinks([]Port{{Name: "lo"}, {Name: "absent0"}, {Name: "a-name-that-is-too-long-for-linux"}})
+	want := map[string]net.Flags{}
+	if lo, loErr := net.InterfaceByName("lo"); loErr == nil {
+		want["lo"] = lo.Flags & (net.FlagUp | net.FlagRunning)
+	}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+}
+
+// TestFlagsOfANetdev: a port that is up and has no carrier is another one than a port with a link.
+func TestFlagsOfANetdev(t *testing.T) {
+	const up, running, other = 0x1, 0x40, 0x8 // netdevice(7): IFF_UP, IFF_RUNNING, IFF_LOOPBACK
+	for flags, want := range map[uint16]net.Flags{
+		0: 0, up: net.FlagUp, running: net.FlagRunning, up | running: net.FlagUp | net.FlagRunning, up | other: net.FlagUp,
+	} {
+		if got := flagsOf(flags); got != want {
+			t.Errorf("%#x: %v, want %v", flags, got, want)
+		}
 	}
 }

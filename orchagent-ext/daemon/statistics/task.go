@@ -156,7 +156,7 @@ func (t *Task) begin() {
 
 // updateLinks reads the states of netdevs, which the rows of ports have.
 func (t *Task) updateLinks() error {
-	states, err := readLinks()
+	states, err := readLinks(t.ports)
 	t.linksAt = t.now()
 	t.links.update(states, t.ports, t.linksAt)
 	down := t.links.down

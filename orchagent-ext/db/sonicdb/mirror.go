@@ -23,12 +23,12 @@ type Mirror struct {
 	wake   chan struct{} // of capacity 1
 
 	mu      sync.Mutex
-	desired map[string]packed // by key in Redis
-	touched map[string]bool   // keys that may differ
-	all     bool              // every key may differ, and Redis is to be asked
+	desired map[string]map[string]Packed // by table and key in Redis
+	touched map[string]bool              // keys that may differ
+	all     bool                         // every key may differ, and Redis is to be asked
 
 	writing sync.Mutex        // held while rows are written
-	written map[string]packed // rows of Redis, as far as is known
+	written map[string]Packed // rows of Redis, as far as is known
 }
 
 // NewMirror returns a mirror of tables of db. Rows that Redis has at the first write, and
@@ -36,7 +36,7 @@ type Mirror struct {
 func NewMirror(db *DB, tables ...string) *Mirror {
 	return &Mirror{
 		db: db, tables: slices.Clone(tables), wake: make(chan struct{}, 1), all: true,
-		desired: map[string]packed{}, touched: map[string]bool{}, written: map[string]packed{},
+		desired: map[string]map[string]Packed{}, touched: map[string]bool{}, written: map[string]Packed{},
 	}
 }
 
@@ -56,15 +56,19 @@ func (m *Mirror) Adopt(ctx context.Context, table string) ([]rows.Row, error) {
 		for k, fields := range now {
 			m.written[k] = pack(fields)
 			if t, _, _ := m.db.split(k); t == table {
-				m.desired[k] = m.written[k]
+				m.put(k, m.written[k])
 				all = append(all, m.db.row(k, fields))
 			} else {
 				m.touched[k] = true
 			}
 		}
-		for k := range m.desired {
-			if m.written[k] == "" {
-				m.touched[k] = true
+		for _, of := range m.desired {
+			for k, fields := range of {
+				if m.written[k] == fields {
+					delete(m.touched, k)
+				} else {
+					m.touched[k] = true
+				}
 			}
 		}
 		m.all = false
@@ -79,7 +83,7 @@ func (m *Mirror) Written(table string) (all []rows.Row) {
 	defer m.writing.Unlock()
 	for k, fields := range m.written {
 		if t, _, _ := m.db.split(k); t == table {
-			all = append(all, m.db.row(k, withoutNull(fields.unpack())))
+			all = append(all, m.db.row(k, withoutNull(fields.Unpack())))
 		}
 	}
 	return all
@@ -90,10 +94,8 @@ func (m *Mirror) Written(table string) (all []rows.Row) {
 func (m *Mirror) Wanted(table string) (all []rows.Row) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for k, fields := range m.desired {
-		if t, _, _ := m.db.split(k); t == table {
-			all = append(all, m.db.row(k, fields.unpack()))
-		}
+	for k, fields := range m.desired[table] {
+		all = append(all, m.db.row(k, fields.Unpack()))
 	}
 	return all
 }
@@ -119,8 +121,8 @@ func (m *Mirror) Replace(table string, all []rows.Row) {
 			keep[k] = true
 			m.put(k, pack(r.Fields))
 		}
-		for k := range m.desired {
-			if t, _, _ := m.db.split(k); t == table && !keep[k] {
+		for k := range m.desired[table] {
+			if !keep[k] {
 				m.put(k, "")
 			}
 		}
@@ -131,22 +133,28 @@ func (m *Mirror) Replace(table string, all []rows.Row) {
 // of these tables go, too.
 func (m *Mirror) Clear() {
 	m.change(func() {
-		for k := range m.desired {
-			m.put(k, "")
+		for _, of := range m.desired {
+			for k := range of {
+				m.put(k, "")
+			}
 		}
 		m.all = true
 	})
 }
 
 // put records the fields of a row, "" for a removed one. Its caller holds mu.
-func (m *Mirror) put(key string, fields packed) {
-	switch fields {
-	case "":
-		delete(m.desired, key)
-	case m.desired[key]:
+func (m *Mirror) put(key string, fields Packed) {
+	table, _, _ := m.db.split(key)
+	of := m.desired[table]
+	switch {
+	case fields == "":
+		delete(of, key)
+	case of[key] == fields:
 		return
+	case of == nil:
+		m.desired[table] = map[string]Packed{key: fields}
 	default:
-		m.desired[key] = fields
+		of[key] = fields
 	}
 	m.touched[key] = true
 }
@@ -225,7 +233,7 @@ func (m *Mirror) Flush(ctx context.Context) error {
 		case fields == "" && was != "":
 			orders = append(orders, order{key: k, delete: true})
 		case fields != was:
-			o := orderOf(k, Change{Row: rows.Row{Fields: fields.unpack()}}, slices.Collect(maps.Keys(was.unpack())))
+			o := orderOf(k, Change{Row: rows.Row{Fields: fields.Unpack()}}, slices.Collect(maps.Keys(was.Unpack())))
 			o.delete = was == "" // the key has another type than a row
 			orders = append(orders, o)
 		}
@@ -260,28 +268,31 @@ func (m *Mirror) reread(ctx context.Context) error {
 		}
 	})
 	if err == nil {
-		maps.DeleteFunc(m.written, func(k string, _ packed) bool { return !there[k] })
+		maps.DeleteFunc(m.written, func(k string, _ Packed) bool { return !there[k] })
 	}
 	return err
 }
 
 // take returns the wanted fields of the rows that may differ, "" for rows to remove, and
 // marks them as being written.
-func (m *Mirror) take(all bool) map[string]packed {
+func (m *Mirror) take(all bool) map[string]Packed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	wanted := map[string]packed{}
+	wanted := map[string]Packed{}
 	if all {
 		for k := range m.written {
-			wanted[k] = m.desired[k]
+			wanted[k] = ""
 		}
-		maps.Copy(wanted, m.desired)
+		for _, of := range m.desired {
+			maps.Copy(wanted, of)
+		}
 		m.all = false
 	}
 	for k := range m.touched {
-		wanted[k] = m.desired[k]
+		table, _, _ := m.db.split(k)
+		wanted[k] = m.desired[table][k]
 	}
-	clear(m.touched)
+	m.touched = map[string]bool{} // one that grew would keep its memory
 	return wanted
 }
 

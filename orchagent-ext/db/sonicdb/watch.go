@@ -5,8 +5,10 @@ package sonicdb
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice/orchagent-ext/host/clock"
@@ -40,7 +42,7 @@ func (db *DB) Watch(ctx context.Context, tables []string, emit func(Batch)) erro
 	if len(tables) == 0 {
 		return errors.New("watch: no tables")
 	}
-	w := watcher{db: db, tables: slices.Clone(tables), emit: emit}
+	w := watcher{db: db, tables: slices.Clone(tables), emit: emit, seed: maphash.MakeSeed()}
 	delay := db.timing.backoff
 	for {
 		before := w.reads
@@ -69,11 +71,12 @@ type watcher struct {
 	db     *DB
 	tables []string
 	emit   func(Batch)
-	view   view // rows of the last emit; nil before the first full read
-	reads  int  // full ones
-	lost   bool // Redis cannot be read
-	locked bool // by its user default, and that was logged
-	silent bool // events are off in Redis
+	view   map[string]uint64 // sums of the rows of the last emit, by their keys in Redis; nil before the first full read
+	seed   maphash.Seed      // of the sums
+	reads  int               // full ones
+	lost   bool              // Redis cannot be read
+	locked bool              // by its user default, and that was logged
+	silent bool              // events are off in Redis
 }
 
 // session subscribes, reads all, and follows the events until something fails.
@@ -117,56 +120,66 @@ func (w *watcher) session(ctx context.Context) error {
 	}
 }
 
-// read reads the rows of keys, or all, and emits the differences.
+// read reads the rows of keys, or all, and emits the differences. It keeps sums of rows, and of
+// what it reads only rows that differ: a database may have a hundred thousand.
 func (w *watcher) read(ctx context.Context, keys []string, all bool) error {
-	if all || w.view == nil {
-		now, err := w.db.readAll(ctx, w.tables)
-		if err != nil {
+	all = all || w.view == nil
+	if all {
+		var err error
+		if keys, err = w.db.keys(ctx, w.tables); err != nil {
 			return err
 		}
-		w.reads++
-		if w.lost {
-			w.lost, w.locked = false, false
-			w.db.log.Info("the database is read again")
-		}
-		initial := w.view == nil
-		if initial {
-			w.view = make(view)
-		}
-		keys = slices.Collect(maps.Keys(now))
-		for k := range w.view {
-			if now[k] == nil {
-				keys = append(keys, k)
-			}
-		}
-		w.compare(keys, now, initial)
-		return nil
 	}
-	now, err := w.db.readKeys(ctx, keys)
+	there := make(map[string]struct{}, len(keys))
+	now := make(map[string]uint64) // of rows that differ
+	var changes []Change
+	err := w.db.readEach(ctx, w.db.client, keys, func(k string, fields map[string]string) {
+		there[k] = struct{}{}
+		is := w.sum(fields)
+		if was, known := w.view[k]; !known || was != is {
+			now[k] = is
+			changes = append(changes, Change{Row: w.db.row(k, fields)})
+		}
+	})
 	if err != nil {
 		return err
 	}
-	w.compare(keys, now, false)
-	return nil
-}
-
-// compare emits the differences of keys.
-func (w *watcher) compare(keys []string, now view, initial bool) {
-	slices.Sort(keys)
-	b := Batch{Initial: initial}
+	b := Batch{Initial: w.view == nil, Changes: changes}
+	if all {
+		w.found()
+		keys = slices.AppendSeq(keys, maps.Keys(w.view))
+	}
 	for _, k := range keys {
-		is, there := now[k]
-		was, known := w.view[k]
-		switch {
-		case there && (!known || !maps.Equal(was, is)):
-			w.view[k] = is
-			b.Changes = append(b.Changes, Change{Row: w.db.row(k, maps.Clone(is))})
-		case !there && known:
+		_, is := there[k]
+		if _, was := w.view[k]; was && !is {
 			delete(w.view, k)
 			b.Changes = append(b.Changes, Change{Row: w.db.row(k, nil), Deleted: true})
 		}
 	}
+	maps.Copy(w.view, now)
+	slices.SortFunc(b.Changes, func(a, b Change) int { return strings.Compare(w.db.redisKey(a.Row), w.db.redisKey(b.Row)) })
 	if b.Initial || len(b.Changes) > 0 {
 		w.emit(b)
 	}
+	return nil
+}
+
+// found notes that Redis was read whole.
+func (w *watcher) found() {
+	w.reads++
+	if w.lost {
+		w.lost, w.locked = false, false
+		w.db.log.Info("the database is read again")
+	}
+	if w.view == nil {
+		w.view = make(map[string]uint64)
+	}
+}
+
+// sum returns a sum of a row's fields, which is that of other fields once in 2^64.
+func (w *watcher) sum(fields map[string]string) (sum uint64) {
+	for name, value := range fields {
+		sum += maphash.Comparable(w.seed, [...]string{name, value})
+	}
+	return sum
 }

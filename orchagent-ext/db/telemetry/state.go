@@ -37,6 +37,10 @@ const (
 	TableNotify     = "SLUICE_NOTIFY_STATS"
 )
 
+// Silence is the age of the time alive of SLUICE_STATE from which on all rows are stale: sluiced writes
+// it each second.
+const Silence = 5 * time.Second
+
 // The phases of the daemon.
 const (
 	Starting = "starting" // the switch or the configuration is still to come

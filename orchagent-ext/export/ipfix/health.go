@@ -81,16 +81,16 @@ var figures = [numFigures]figure{
 	{healthElement(33, "rdmaDuplicatePacketTotalCount", TotalCounter, unitsPackets, "packets that were here before"), healthWhole, func(d *health.Direction) uint64 { return d.Duplicates }},
 	{healthElement(34, "rdmaRetransmittedOctetTotalCount", TotalCounter, unitsOctets, "octets of the application sent again"), healthWhole, func(d *health.Direction) uint64 { return d.Retransmitted }},
 	{healthElement(35, "rdmaMessageTotalCount", TotalCounter, unitsMessages, "messages sent that were seen whole"), healthWhole, func(d *health.Direction) uint64 {
-		if d.Sizes == nil {
-			return 0
+		if sizes := d.Sizes(); sizes != nil {
+			return sizes.Count
 		}
-		return d.Sizes.Count
+		return 0
 	}},
 
 	{healthElement(36, "rdmaStallTotalCount", TotalCounter, unitsNone, "pauses while something was to be sent"), healthTimed, func(d *health.Direction) uint64 { return d.Stalls }},
 	{healthElement(37, "rdmaStallTotalNanoseconds", TotalCounter, unitsNanoseconds, "time of these pauses"), healthTimed, func(d *health.Direction) uint64 { return uint64(d.Stalled) }},
-	{healthElement(38, "rdmaRoundTripMedianNanoseconds", Quantity, unitsNanoseconds, "request to acknowledgement, median"), healthRTT, func(d *health.Direction) uint64 { return d.RTT.Quantile(0.5) }},
-	{healthElement(39, "rdmaRoundTripP99Nanoseconds", Quantity, unitsNanoseconds, "request to acknowledgement, 99 of 100"), healthRTT, func(d *health.Direction) uint64 { return d.RTT.Quantile(0.99) }},
+	{healthElement(38, "rdmaRoundTripMedianNanoseconds", Quantity, unitsNanoseconds, "request to acknowledgement, median"), healthRTT, func(d *health.Direction) uint64 { return d.RTT().Quantile(0.5) }},
+	{healthElement(39, "rdmaRoundTripP99Nanoseconds", Quantity, unitsNanoseconds, "request to acknowledgement, 99 of 100"), healthRTT, func(d *health.Direction) uint64 { return d.RTT().Quantile(0.99) }},
 }
 
 // HealthElements is the elements that only health records have. They follow [RDMA].
@@ -255,7 +255,7 @@ func (m *HealthMeter) Removed(d *health.Direction) {
 	if d.Point != 0 {
 		h.variant |= healthPoint
 	}
-	if m.variant&healthTimed != 0 && d.RTT != nil && d.RTT.Count > 0 {
+	if m.variant&healthTimed != 0 && d.RTT() != nil {
 		h.variant |= healthRTT
 	}
 	for i := range figures {

@@ -85,15 +85,18 @@ func (s *session) empty() bool { return len(s.message) == headerLen }
 // add appends a record, before it its template where the collector lacks it. It
 // reports whether the record found room.
 func (s *session) add(r *Record) bool {
-	t := &s.templates[r.variant()|s.sampled]
+	v := r.variant() | s.sampled
+	t := &s.templates[v]
 	if !s.reserve(t, t.length) {
 		return false
 	}
-	b := s.message
-	for _, put := range t.puts {
-		b = put(b, r)
+	if t.whole {
+		s.message = appendRecord(s.message, r, v, t.length)
+	} else {
+		for _, put := range t.puts {
+			s.message = put(s.message, r)
+		}
 	}
-	s.message = b
 	s.records++
 	s.flows++
 	return true

@@ -138,6 +138,7 @@ type template struct {
 	// length: octets of a data record; of options those of health only
 	length int
 	puts   []func(b []byte, r *Record) []byte
+	whole  bool // it has all fields of its variant
 }
 
 // Template ids below 256 are set ids (RFC 7011 section 3.4.1).
@@ -153,10 +154,14 @@ const (
 func templates(r Registry, short bool) [numVariants]template {
 	var all [numVariants]template
 	for v := range variant(numVariants) {
-		t := template{id: firstTemplate + uint16(v)}
+		t := template{id: firstTemplate + uint16(v), whole: true}
 		var elements []Element
 		for _, f := range fields {
-			if _, _, ok := r.ID(&f.element); !ok || v&f.with != f.with || v&f.without != 0 || short && f.element.space == own && f.element.number >= counted {
+			if v&f.with != f.with || v&f.without != 0 {
+				continue
+			}
+			if _, _, ok := r.ID(&f.element); !ok || short && f.element.space == own && f.element.number >= counted {
+				t.whole = false
 				continue
 			}
 			if v&packet == 0 && slices.Contains(keys, f.element.Name) {

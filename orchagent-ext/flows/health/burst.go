@@ -2,10 +2,7 @@
 
 package health
 
-import (
-	"sluice/orchagent-ext/flows/histogram"
-	"sluice/orchagent-ext/wire/roce"
-)
+import "sluice/orchagent-ext/wire/roce"
 
 // MaxBurst is the largest number of packets that ObserveBurst takes at once.
 const MaxBurst = 64
@@ -13,12 +10,10 @@ const MaxBurst = 64
 // burst has, for each packet of a burst, the values that ObserveBurst computes
 // before it observes the first.
 type burst struct {
-	found [MaxBurst]*Direction // most likely the packet's; nil: unknown
-	// other: whose requests the packet answers; nil: not known
-	other [MaxBurst]*Direction
-	// histograms: that the packet adds to, most likely; nil: none
-	histograms [MaxBurst]*histogram.Coarse
-	sum        uint64 // keeps the compiler from leaving loads out
+	found [MaxBurst]uint32 // seat, most likely the packet's; 0: unknown
+	// asked: seat whose requests the packet answers; 0: not known
+	asked [MaxBurst]uint32
+	sum   uint64 // keeps the compiler from leaving loads out
 }
 
 // ObserveBurst is Observe for several packets, the first [MaxBurst] of them, in
@@ -31,10 +26,8 @@ type burst struct {
 func (t *Table) ObserveBurst(packets []roce.Packet, seen []Seen, each func(i int, e Event, missing uint32)) {
 	packets = packets[:min(len(packets), MaxBurst)]
 	t.fetch(packets, seen)
-	var k Key
 	for i := range packets {
-		k.set(&packets[i], &seen[i])
-		if e, missing := t.observe(&packets[i], &k, &seen[i]); each != nil {
+		if e, missing := t.observe(&packets[i], &seen[i], t.burst.found[i]); each != nil {
 			each(i, e, missing)
 		}
 	}
@@ -42,40 +35,52 @@ func (t *Table) ObserveBurst(packets []roce.Packet, seen []Seen, each func(i int
 
 // fetch fills the burst.
 func (t *Table) fetch(packets []roce.Packet, seen []Seen) {
-	b, sum := &t.burst, uint64(0)
+	b, sum, m := &t.burst, uint64(0), &t.store
 	for i := range packets {
-		b.found[i], b.other[i], b.histograms[i] = nil, nil, nil
+		b.found[i] = 0
 		if slot := seen[i].Slot; slot >= 0 && slot < len(t.slots) {
 			b.found[i] = t.slots[slot]
 		}
 	}
-	for _, d := range b.found[:len(packets)] {
-		if d != nil {
-			sum += uint64(d.DestQP) + uint64(d.Last) + uint64(d.requests.start) + uint64(d.mtu) + d.Packets
+	for i, n := range b.found[:len(packets)] {
+		if n == 0 {
+			continue
+		}
+		d := m.states.at(n)
+		if sum += uint64(d.last); !packets[i].Opcode().IsResponse() {
+			sum += uint64(d.payload)
 		}
 	}
-	for i, d := range b.found[:len(packets)] {
-		switch p := &packets[i]; {
-		case d == nil:
-		case !p.Opcode().IsResponse():
-			if p.AckReq() {
-				sum += uint64(d.pending[0]) + uint64(d.sent[d.pendingAt])
+	if b.sum = sum; t.config.Untimed {
+		return
+	}
+	for i, n := range b.found[:len(packets)] {
+		b.asked[i] = 0
+		if n == 0 {
+			continue
+		}
+		d := m.states.at(n)
+		if p := &packets[i]; p.Opcode().IsResponse() {
+			b.asked[i] = d.peer
+			if d.peer != 0 {
+				asked := m.states.at(d.peer)
+				sum += uint64(asked.last) + uint64(asked.payload)
 			}
-			if b.histograms[i] = d.Sizes; d.Sizes != nil {
-				sum += d.Sizes.Count
-			}
-		case d.peer != nil:
-			b.other[i] = d.peer
-			sum += uint64(d.peer.DestQP) + uint64(d.peer.waiting) + uint64(d.peer.mtu) + uint64(d.peer.pending[0])
+		} else if p.AckReq() && d.waits.ring != 0 {
+			sum += uint64(m.pendings.at(d.waits.ring).more)
 		}
 	}
-	for i := range packets {
-		if d := b.other[i]; d != nil {
-			b.histograms[i] = d.RTT
+	for _, n := range b.asked[:len(packets)] {
+		if n == 0 {
+			continue
 		}
-		if h := b.histograms[i]; h != nil {
-			sum += h.Fetch()
+		d := m.states.at(n)
+		if d.waits.ring != 0 {
+			sum += uint64(m.pendings.at(d.waits.ring).more)
+		}
+		if d.rtt != 0 {
+			sum += uint64(m.tallies.at(d.rtt).n)
 		}
 	}
-	b.sum = sum
+	b.sum += sum
 }

@@ -6,9 +6,9 @@
 // connection is enough; figures that need both (times, who was refused) are there
 // where both pass.
 //
-// The package is passive, reads no clock, and keeps the same bounded state for
-// each direction of a connection, however long it lives ([Table]). A Table
-// belongs to one goroutine.
+// The package is passive, reads no clock, and keeps bounded state for each
+// direction of a connection, however long it lives ([Table]). A Table belongs to
+// one goroutine.
 //
 // Figures from PSNs are about the point where packets pass. A packet that was
 // lost before it leaves a gap; one that was lost after it is seen twice. A packet

@@ -38,7 +38,7 @@ func FuzzObserve(f *testing.F) {
 		packets := uint64(0)
 		for d := range table.All() {
 			packets += d.Packets
-			if d.CE > d.ECT || d.ECT > d.Packets || d.Recovered+d.Duplicates > d.Packets || d.requests.n > maxHoles || d.responses.n > maxHoles {
+			if d.CE > d.ECT || d.ECT > d.Packets || d.Recovered+d.Duplicates > d.Packets || d.seat.state.requests.holesOpen() > maxHoles || d.seat.state.responses.holesOpen() > maxHoles {
 				t.Fatalf("%+v", d)
 			}
 			if d.Reordered > d.Packets || d.Reordered+d.Recovered > d.Missing+d.Packets {

@@ -25,9 +25,9 @@ func shown(t *testing.T, table *Table, packets []captured, part func(i int) bool
 	}
 	for d := range table.All() {
 		if d.DestQP == qpB {
-			f = d
+			f = kept(d)
 		} else {
-			b = d
+			b = kept(d)
 		}
 	}
 	return f, b
@@ -69,7 +69,7 @@ func TestSamplesTellNothingOfSequences(t *testing.T) {
 		t.Errorf("%+v, want %+v", b.Counters, want.Counters)
 	}
 	for _, d := range []*Direction{f, b} {
-		if d.Gaps+d.Missing+d.Reordered+d.Recovered+d.Duplicates+d.Retransmitted+d.Payload+d.Stalls+d.Restarts+d.Resumed != 0 || d.Sizes != nil || d.RTT != nil {
+		if d.Gaps+d.Missing+d.Reordered+d.Recovered+d.Duplicates+d.Retransmitted+d.Payload+d.Stalls+d.Restarts+d.Resumed != 0 || d.Sizes() != nil || d.RTT() != nil {
 			t.Errorf("told of a part: %+v", d.Counters)
 		}
 		if d.In != 3 || d.Out != 4 || d.SrcPort != 0xc000 {
@@ -128,8 +128,8 @@ func TestReservedTable(t *testing.T) {
 	for range room / 2 {
 		come()
 	}
-	if table.Unfollowed() != 0 || len(table.all) != room {
-		t.Fatalf("%d unfollowed, %d are there", table.Unfollowed(), len(table.all))
+	if table.Unfollowed() != 0 || table.store.states.used() != room {
+		t.Fatalf("%d unfollowed, %d are there", table.Unfollowed(), table.store.states.used())
 	}
 	come() // there is no room
 	if table.Unfollowed() != uint64(len(s.packets)) || table.Follows(0) || table.Follows(1) {
@@ -151,7 +151,7 @@ func TestReservedTable(t *testing.T) {
 				t.Errorf("peer %+v", peer)
 			}
 			if d.DestQP == qpB {
-				f = d
+				f = kept(d)
 			}
 		} else if d != nil && d.Peer() != nil && d.Peer().Point != d.Point {
 			t.Errorf("a direction of point %d has a peer of %d", d.Point, d.Peer().Point)
@@ -160,8 +160,8 @@ func TestReservedTable(t *testing.T) {
 	if whole != 2 || len(table.by) != room {
 		t.Fatalf("%d of the last, %d in all", whole, len(table.by))
 	}
-	if f.Gaps+f.Duplicates+f.Restarts != 0 || f.RTT != nil || f.Sizes == nil || f.Sizes.Count != 2 || f.Payload != s.want[0].Payload {
-		t.Errorf("%+v, sizes %+v", f.Counters, f.Sizes)
+	if f.Gaps+f.Duplicates+f.Restarts != 0 || f.RTT() != nil || f.Sizes() == nil || f.Sizes().Count != 2 || f.Payload != s.want[0].Payload {
+		t.Errorf("%+v, sizes %+v", f.Counters, f.Sizes())
 	}
 }
 

@@ -34,12 +34,18 @@ func observe(t *testing.T, packets []captured, forward, back bool) (f, b *Direct
 	}
 	for d := range table.All() {
 		if d.DestQP == qpB {
-			f = d
+			f = kept(d)
 		} else {
-			b = d
+			b = kept(d)
 		}
 	}
 	return f, b
+}
+
+// kept returns a direction that stays as it is.
+func kept(d *Direction) *Direction {
+	copied := *d
+	return &copied
 }
 
 // check compares what is told with what was done.
@@ -71,10 +77,10 @@ func (w *want) check(t *testing.T, what string, d *Direction, times bool) {
 			}
 		}
 	}
-	compare("messages", w.sizes, d.Sizes)
+	compare("messages", w.sizes, d.Sizes())
 	if times {
-		compare("times", w.rtt, d.RTT)
-	} else if d.RTT != nil {
+		compare("times", w.rtt, d.RTT())
+	} else if d.RTT() != nil {
 		t.Errorf("%s: times without the other direction", what)
 	}
 }
@@ -204,7 +210,7 @@ func TestAnswersBeforeTheirPeerIsKnown(t *testing.T) {
 		table.Observe(&p, Seen{Time: c.at, SrcQP: p.DestQP() ^ qpA ^ qpB, From: from})
 	}
 	for d := range table.All() {
-		if d.Stalls != 0 || d.RTT != nil && d.RTT.Max > 1e6 {
+		if d.Stalls != 0 || d.RTT() != nil && d.RTT().Max > 1e6 {
 			t.Errorf("%+v", d.Counters)
 		}
 	}

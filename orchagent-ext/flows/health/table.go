@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/flows/flow"
-	"sluice/orchagent-ext/flows/histogram"
 	"sluice/orchagent-ext/wire/roce"
 )
 
@@ -26,15 +25,16 @@ type Config struct {
 	// gives way.
 	Keep int64
 
-	// Reserve makes the table take its memory at once, for flows of a flow.Table of so many
-	// slots: it allocates nothing later. 0: memory comes as it is needed.
+	// Reserve makes the table take the memory that all directions need at once, for flows of a
+	// flow.Table of so many slots. Memory that only some need, such as those with losses, comes later, for
+	// many at once. 0: all memory comes so.
 	Reserve int
 
 	// Untimed means that packets have the time when they were read instead of
 	// when they came: times to an acknowledgement and stalls are left out.
 	Untimed bool
 
-	Removed func(*Direction) // called before a direction leaves; may be nil
+	Removed func(*Direction) // called before a direction leaves, which is valid during the call; may be nil
 }
 
 const (
@@ -60,25 +60,20 @@ type Seen struct {
 	In, Out uint64 // ports, as the caller numbers them; 0: unknown
 }
 
-// Table is the directions of connections that pass. It takes about 1.3 kB for each, and 1.1
-// kB more where times, or messages, are seen.
+// Table is the directions of connections that pass. It takes about 0.2 kB for each, and more where
+// requests wait for acknowledgements, packets are lost, or sizes or times differ.
 type Table struct {
 	config  Config
-	by      map[Key]*Direction
-	all     []*Direction
-	slots   []*Direction // by flow
-	hand    int
-	changes uint32 // how many directions came
+	store   store
+	by      map[ends]uint32 // seats
+	slots   []uint32        // seats by flow; 0: unknown
+	hand    uint32          // number of the seat that was looked at last
+	changes uint32          // how many directions came
 	burst   burst
+	shown   [2]Direction // the one that was asked for last, and its peer
 
-	free       []Direction        // memory for directions to come
-	rests      []rest             // theirs
-	sizes      []histogram.Coarse // theirs; nil: each is made when it is needed
 	unfollowed uint64
 }
-
-// chunk is for how many directions memory is taken at once.
-const chunk = 64
 
 // NewTable makes an empty table.
 func NewTable(c Config) *Table {
@@ -91,15 +86,11 @@ func NewTable(c Config) *Table {
 	if c.Stall <= 0 {
 		c.Stall = defaultStall
 	}
-	t := &Table{config: c, by: map[Key]*Direction{}}
+	reserved := 0
 	if c.Reserve > 0 {
-		t.by = make(map[Key]*Direction, c.Capacity)
-		t.all = make([]*Direction, 0, c.Capacity)
-		t.slots = make([]*Direction, c.Reserve)
-		t.reserve(c.Capacity)
-		t.sizes = make([]histogram.Coarse, c.Capacity)
+		reserved = c.Capacity
 	}
-	return t
+	return &Table{config: c, store: newStore(reserved), by: make(map[ends]uint32, reserved), slots: make([]uint32, max(0, c.Reserve))}
 }
 
 // Unfollowed returns how many packets belonged to directions that were refused. It is a
@@ -108,79 +99,87 @@ func (t *Table) Unfollowed() uint64 { return t.unfollowed }
 
 // Follows reports whether the flow in a slot of the flow.Table is likely
 // followed: the slot may belong to another flow by now.
-func (t *Table) Follows(slot int) bool { return slot < len(t.slots) && t.slots[slot] != nil }
+func (t *Table) Follows(slot int) bool { return slot < len(t.slots) && t.slots[slot] != 0 }
 
 // At returns the i-th direction, from 0 on; nil after the last one. A place keeps its
 // number; once the table is full it can get another direction between two calls.
 func (t *Table) At(i int) *Direction {
-	if i >= len(t.all) {
+	if i >= t.store.states.used() {
 		return nil
 	}
-	return t.all[i]
+	return t.show(t.store.at(uint32(i)+1), &t.shown[0])
+}
+
+// show fills in a direction.
+func (t *Table) show(s seat, d *Direction) *Direction {
+	r, k, ports := t.store.routes.at(s.state.route), s.key(), t.store.ports.at(s.state.ports)
+	d.Key = Key{Point: r.point, Src: r.src, Dst: r.dst, DestQP: k.destQP, SrcQP: k.source}
+	d.Counters = s.counters()
+	d.Source, d.From, d.In, d.Out = s.state.source, s.state.flags.from(), ports.in, ports.out
+	d.First, d.Last, d.Label, d.SrcPort = s.birth().first, s.state.last, s.state.label, s.state.srcPort
+	d.of, d.seat, d.end, d.data = t, s, d.Last, s.dataSpan()
+	if r := t.store.rests.get(s.state.rest); r != nil && r.latest != 0 {
+		d.end = max(d.Last, r.latest)
+	}
+	return d
 }
 
 // Observe judges a packet, and returns the meaning of its PSN: with Gap, how many
 // PSNs are missing.
-func (t *Table) Observe(p *roce.Packet, s Seen) (e Event, missing uint32) {
-	var k Key
-	k.set(p, &s)
-	return t.observe(p, &k, &s)
+func (t *Table) Observe(p *roce.Packet, seen Seen) (e Event, missing uint32) {
+	return t.observe(p, &seen, 0)
 }
 
-// set fills the key of a packet's direction.
-func (k *Key) set(p *roce.Packet, s *Seen) {
-	*k = Key{Point: s.Point, Src: p.Src16(), Dst: p.Dst16(), DestQP: p.DestQP()}
-	if p.Opcode().Service() == roce.ServiceUD {
-		k.SrcQP = s.SrcQP
-	}
-}
-
-// observe is Observe with the packet's key.
-func (t *Table) observe(p *roce.Packet, k *Key, s *Seen) (e Event, missing uint32) {
-	d := t.find(k, s.Slot, s.Time)
-	if d == nil {
+// observe is Observe of a packet whose direction may have a seat; 0: that is unknown.
+func (t *Table) observe(p *roce.Packet, seen *Seen, maybe uint32) (e Event, missing uint32) {
+	s := t.find(p, seen, maybe)
+	if s.state == nil {
 		t.unfollowed++
 		return InOrder, 0
 	}
-	op := p.Opcode()
+	d, op := s.state, p.Opcode()
 	service := op.Service()
-	part := s.Part || endless(p, op)
-	same := d.Source == s.SrcQP && d.checked == t.changes
-	d.Source, d.From, d.In, d.Out = s.SrcQP, s.From, s.In, s.Out
+	part := seen.Part || endless(p, op)
+	same := d.source == seen.SrcQP && d.checked == t.changes
+	d.source = seen.SrcQP
+	d.flags.setFrom(seen.From)
+	if p := (portPair{seen.In, seen.Out}); t.store.ports.at(d.ports).portPair != p {
+		t.store.ports.set(&d.ports, p)
+	}
 	if !same {
 		d.checked = 0
-		if s.From != flow.None && service != roce.ServiceUD {
-			t.join(d)
+		if seen.From != flow.None && service != roce.ServiceUD {
+			t.join(s)
 		}
 	}
 	connected := service == roce.ServiceRC || service == roce.ServiceUC || service == roce.ServiceXRC
 	if connected && op.Known() && !part && !t.config.Untimed {
-		d.stall(s.Time, t.config.Stall)
+		s.stall(seen.Time, t.config.Stall)
 	}
-	last := d.Last
-	d.count(p, s.Time)
-	if d.parted && !part {
-		d.parted = false
-		d.Resumed++
+	last := d.last
+	s.count(p, seen.Time)
+	if d.flags.has(parted) && !part {
+		d.flags.put(parted, false)
+		s.rest().Resumed++
 	}
 	switch {
 	case op == roce.CNP:
-		d.CNPs++
+		s.rest().CNPs++
 	case !op.Known():
 	case part:
-		d.part(p, op)
+		s.part(p, op)
 	case service == roce.ServiceUD:
 		octets := uint32(max(0, p.PayloadLen()))
-		d.useful(octets, s.Time)
-		d.sized(uint64(octets))
+		s.useful(octets, seen.Time)
+		s.sized(uint64(octets))
 	case !connected:
 	case op.IsResponse():
-		return d.response(p, s.Time, &t.config)
+		return s.response(p, seen.Time, &t.config)
 	default:
 		if !same {
-			d.Peer() // forgets a former peer
+			s.peer() // forgets a former peer
 		}
-		return d.request(p, s.Time, last, &t.config)
+		return s.request(p, seen.Time, last, &t.config)
 	}
 	return InOrder, 0
 }
@@ -196,112 +195,126 @@ func endless(p *roce.Packet, op roce.Opcode) bool {
 }
 
 // join finds the other direction of a connection.
-func (t *Table) join(d *Direction) {
+func (t *Table) join(s seat) {
+	d := s.state
 	d.checked = t.changes
-	if d.Peer() != nil {
+	if s.peer().state != nil {
 		return
 	}
-	d.peer = t.by[Key{Point: d.Point, Src: d.Dst, Dst: d.Src, DestQP: d.Source}]
+	back := t.store.routes.at(d.route).reverse
+	if back == 0 {
+		return
+	}
+	d.peer = t.by[ends{route: back, destQP: d.source}]
+	if d.peer == 0 {
+		return
+	}
 	// what came until now may have been answers
-	if d.peer != nil && d.Packets > 0 {
-		d.peer.forgetUntil(d.Last)
+	if r := t.store.rests.get(d.rest); d.traffic.packets > 0 || r != nil && r.Packets > 0 {
+		until := d.last
+		t.store.at(d.peer).state.waits.drop(&t.store.pendings, func(_ uint32, sent int64) bool { return sent <= until })
 	}
 }
 
-// find returns the direction, which it adds if it is new; nil: the table is full.
-func (t *Table) find(k *Key, slot int, now int64) *Direction {
-	if slot >= len(t.slots) {
-		t.slots = append(t.slots, make([]*Direction, slot+1-len(t.slots))...)
+// find returns the seat of a packet's direction, which it adds if it is new; without a state: the table
+// is full.
+func (t *Table) find(p *roce.Packet, seen *Seen, maybe uint32) seat {
+	source := uint32(0)
+	if p.Opcode().Service() == roce.ServiceUD {
+		source = seen.SrcQP
 	}
-	if slot >= 0 {
-		if d := t.slots[slot]; d != nil && d.Key == *k {
-			return d
+	if maybe != 0 && t.is(t.store.states.at(maybe), p, seen.Point, source) {
+		return t.store.at(maybe)
+	}
+	slot := seen.Slot
+	if slot >= len(t.slots) {
+		t.slots = append(t.slots, make([]uint32, slot+1-len(t.slots))...)
+	}
+	if slot >= 0 && t.slots[slot] != 0 {
+		if n := t.slots[slot]; t.is(t.store.states.at(n), p, seen.Point, source) {
+			return t.store.at(n)
 		}
 	}
-	d := t.by[*k]
-	if d == nil {
-		d = t.insert(k, now) // nil where the table is full
+	r := route{seen.Point, p.Src16(), p.Dst16()}
+	number := uint32(0)
+	if n := t.store.routes.by[r]; n != 0 {
+		number = t.by[ends{n, p.DestQP(), source}]
+	}
+	if number == 0 {
+		number = t.insert(r, p.DestQP(), source, seen.Time)
 	}
 	if slot >= 0 {
-		t.slots[slot] = d
+		t.slots[slot] = number
 	}
-	return d
+	if number == 0 {
+		return seat{}
+	}
+	return t.store.at(number)
 }
 
-// insert adds a direction in a free place, or in that of the oldest one; nil where
+// is reports whether a packet at a point, from a queue pair if it is a datagram, is of a direction.
+func (t *Table) is(d *state, p *roce.Packet, point, source uint32) bool {
+	if d.destQP != p.DestQP() || d.flags.has(datagrams) != (source != 0) || source != 0 && source != d.source {
+		return false
+	}
+	r := t.store.routes.at(d.route)
+	return r.point == point && r.dst == p.Dst16() && r.src == p.Src16()
+}
+
+// insert adds a direction in a free seat, or in that of the oldest one, and returns its number; 0 where
 // that one had a packet within Keep.
-func (t *Table) insert(k *Key, now int64) *Direction {
-	var d *Direction
-	if len(t.all) < t.config.Capacity {
-		d = t.take()
-		t.all = append(t.all, d)
+func (t *Table) insert(r route, destQP, source uint32, now int64) uint32 {
+	var s seat
+	if t.store.states.used() < t.config.Capacity {
+		t.store.births.take()
+		s = t.store.at(t.store.states.take())
 	} else {
-		d = t.oldest()
-		if t.config.Keep > 0 && now-d.Last < t.config.Keep {
-			return nil
+		var last int64
+		if s, last = t.oldest(now); t.config.Keep > 0 && last > now-t.config.Keep {
+			return 0
 		}
 		if t.config.Removed != nil {
-			t.config.Removed(d)
+			t.config.Removed(t.show(s, &t.shown[0]))
 		}
-		delete(t.by, d.Key)
-		*d.rest = rest{}
-		*d = Direction{
-			rest: d.rest, sizes: d.sizes,
-			requests: sequence{holes: d.requests.holes}, responses: sequence{holes: d.responses.holes},
-		}
-		if d.sizes != nil {
-			*d.sizes = histogram.Coarse{}
-		}
+		delete(t.by, s.key())
+		s.leave()
 	}
-	d.Key = *k
-	t.by[*k] = d
+	e := ends{t.store.routes.acquire(r), destQP, source}
+	s.occupy(e)
+	t.by[e] = s.number
 	t.changes++
-	return d
-}
-
-// reserve takes memory for n directions. The kernel backs pages only when they
-// are touched.
-func (t *Table) reserve(n int) {
-	t.free, t.rests = make([]Direction, n), make([]rest, n)
-}
-
-// take returns memory for a direction.
-func (t *Table) take() *Direction {
-	if len(t.free) == 0 {
-		t.reserve(chunk)
-	}
-	d, r := &t.free[0], &t.rests[0]
-	t.free, t.rests = t.free[1:], t.rests[1:]
-	d.rest, d.requests.holes, d.responses.holes = r, &r.holes[0], &r.holes[1]
-	if t.sizes != nil {
-		d.sizes = &t.sizes[0]
-		t.sizes = t.sizes[1:]
-	}
-	return d
+	return s.number
 }
 
 // evictionSample is how many directions an eviction looks at.
 const evictionSample = 8
 
 // oldest returns the direction whose last packet is the oldest of evictionSample
-// directions; the next call goes on after them.
-func (t *Table) oldest() *Direction {
-	victim := t.all[t.hand]
+// directions, and the time of that packet; the next call goes on after them. With
+// [Config.Keep], a packet that is more than that ahead of now came before the clock was set
+// back, and is older than any other: flow.NoTime.
+func (t *Table) oldest(now int64) (victim seat, last int64) {
+	n := uint32(t.store.states.used())
 	for range evictionSample {
-		if t.all[t.hand].Last < victim.Last {
-			victim = t.all[t.hand]
+		one := t.store.at(t.hand%n + 1)
+		at := one.state.last
+		if t.config.Keep > 0 && at-now > t.config.Keep {
+			at = flow.NoTime
 		}
-		t.hand = (t.hand + 1) % len(t.all)
+		if victim.state == nil || at < last {
+			victim, last = one, at
+		}
+		t.hand = (t.hand + 1) % n
 	}
-	return victim
+	return victim, last
 }
 
 // All iterates over the directions by their places: in the order in which they began,
-// until the table is full and places are used again.
+// until the table is full and places are used again. Each is valid until the next one.
 func (t *Table) All() iter.Seq[*Direction] {
 	return func(yield func(*Direction) bool) {
-		for _, d := range t.all {
-			if !yield(d) {
+		for i := 0; ; i++ {
+			if d := t.At(i); d == nil || !yield(d) {
 				return
 			}
 		}

@@ -4,6 +4,7 @@ package health
 
 import (
 	"testing"
+	"time"
 
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/wire/roce"
@@ -56,9 +57,50 @@ func TestTimesThatGoBackOrAreMissing(t *testing.T) {
 			if got := [2]int64{d.First, d.End()}; got != want {
 				t.Errorf("%s: %d, want %d", name, got, want)
 			}
-			if rate, ok := d.Goodput(); ok && (rate <= 0 || name == "none") || d.Stalled < 0 || d.RTT != nil && (name == "none" || d.RTT.Max > uint64(21*us)) || d.RTT == nil && name != "none" {
-				t.Errorf("%s: %v bit/s, %v, stalled %d ns, round trips %+v", name, rate, ok, d.Stalled, d.RTT)
+			if rate, ok := d.Goodput(); ok && (rate <= 0 || name == "none") || d.Stalled < 0 || d.RTT() != nil && (name == "none" || d.RTT().Max > uint64(21*us)) || d.RTT() == nil && name != "none" {
+				t.Errorf("%s: %v bit/s, %v, stalled %d ns, round trips %+v", name, rate, ok, d.Stalled, d.RTT())
 			}
+		}
+	}
+}
+
+// TestClockSetBackByMoreThanKeep: directions whose last packet came before that leave for new ones, and those that
+// had a packet since stay, as with a clock that goes on.
+func TestClockSetBackByMoreThanKeep(t *testing.T) {
+	const capacity, keep, hour = evictionSample, int64(time.Minute), int64(time.Hour)
+	p, _ := benchPacket(t, 1, 2, roce.BTH{Opcode: roce.RCSendOnly}, make([]byte, 64))()
+	for name, tt := range map[string]struct {
+		now  int64 // of the new ones
+		want int   // how many of them are followed
+	}{
+		"the clock goes on":                {2 * hour, capacity - 2},
+		"within the time that they stay":   {hour + keep - 1, 0},
+		"at its end":                       {hour + keep, capacity - 2},
+		"set back by as long as they stay": {hour - keep, 0},
+		"by a nanosecond more":             {hour - keep - 1, capacity - 2},
+		"set back by an hour":              {0, capacity - 2},
+	} {
+		table := NewTable(Config{Capacity: capacity, Keep: keep})
+		for point := range uint32(capacity) {
+			table.Observe(&p, Seen{Time: hour, Point: point})
+		}
+		for point := range uint32(2) { // two live
+			table.Observe(&p, Seen{Time: tt.now, Point: point})
+		}
+		for point := range uint32(capacity) {
+			table.Observe(&p, Seen{Time: tt.now, Point: 100 + point})
+		}
+		followed, live := 0, 0
+		for d := range table.All() {
+			switch {
+			case d.Point >= 100:
+				followed++
+			case d.Point < 2 && d.Packets == 2:
+				live++
+			}
+		}
+		if followed != tt.want || live != 2 || table.Unfollowed() != uint64(capacity-tt.want) {
+			t.Errorf("%s: %d new directions, want %d; %d live ones stay; %d packets of others", name, followed, tt.want, live, table.Unfollowed())
 		}
 	}
 }

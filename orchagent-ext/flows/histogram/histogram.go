@@ -61,6 +61,24 @@ func (h *histogram[B]) Add(v uint64) {
 	}
 }
 
+// AddTimes counts a value so many times.
+func (h *histogram[B]) AddTimes(v uint64, times uint32) {
+	if times == 0 {
+		return
+	}
+	h.Add(v)
+	times--
+	h.Count += uint64(times)
+	h.Sum += v * uint64(times)
+	for i := bucketOf(v, h.partBits()); times > 0; {
+		n := min(times, math.MaxUint32-h.buckets[i])
+		times -= n
+		if h.buckets[i] += n; h.buckets[i] == math.MaxUint32 {
+			h.halve()
+		}
+	}
+}
+
 // halve halves what every bucket has counted, so that shares stay as they are.
 func (h *histogram[B]) halve() {
 	for i := range len(h.buckets) {
@@ -77,10 +95,6 @@ func bucketOf(v uint64, part int) int {
 	shift := bits.Len64(v) - 1 - part
 	return (shift+1)<<part + int(v>>shift)&(1<<part-1)
 }
-
-// Fetch reads the bucket of Max, so that the processor has it in its cache when a value like it
-// is added. The result only keeps the compiler from leaving the read out.
-func (h *histogram[B]) Fetch() uint64 { return uint64(h.buckets[bucketOf(h.Max, h.partBits())]) }
 
 // Quantile returns the value that a share q of the values, 0 to 1, does not exceed: the middle
 // of its bucket, so at most a 16th (Coarse), a 32nd (Fine) or a 128th (Finest) off, within Min and

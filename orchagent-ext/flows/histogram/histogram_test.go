@@ -90,3 +90,26 @@ func BenchmarkAdd(b *testing.B) {
 		h.Add(uint64(i))
 	}
 }
+
+// AddTimes counts as so many calls of Add do, up to a full bucket, whose shares stay.
+func TestHistogramAddsTimes(t *testing.T) {
+	var one, times Coarse
+	times.AddTimes(5, 0)
+	for i := range uint64(50) {
+		v := uint64(3) << (i % 40)
+		for range i {
+			one.Add(v)
+		}
+		times.AddTimes(v, uint32(i))
+		if one != times {
+			t.Fatalf("after %d times %d: %v, want %v", i, v, times, one)
+		}
+	}
+	var full Coarse
+	full.AddTimes(3, math.MaxUint32)
+	full.AddTimes(3, math.MaxUint32)
+	full.AddTimes(900, 7)
+	if full.Count != 2*math.MaxUint32+7 || full.Sum != 6*math.MaxUint32+6300 || full.Min != 3 || full.Max != 900 || full.Quantile(0.99) != 3 {
+		t.Errorf("%d of sum %d, %d to %d", full.Count, full.Sum, full.Min, full.Max)
+	}
+}

@@ -58,7 +58,14 @@ type Host struct {
 
 // Fresh reports whether a host's time may be used now: two samples agree on it, the last one a
 // moment ago.
-func (h *Host) Fresh(now int64) bool { return h.Samples > 1 && now-h.At < int64(Stale) }
+func (h *Host) Fresh(now int64) bool { return h.Samples > 1 && h.sampled(now) }
+
+// sampled reports whether the last sample is less than Stale from now: one that is further ahead came
+// before the clock was set back.
+func (h *Host) sampled(now int64) bool {
+	since := now - h.At
+	return -int64(Stale) < since && since < int64(Stale)
+}
 
 // host is a Host with its filter.
 type host struct {
@@ -155,7 +162,7 @@ func (t *Table) Add(addr netip.Addr, sample int64, from Source, now int64) {
 		return
 	}
 	if from != h.From || h.Samples == 0 {
-		if from > h.From && h.Samples > 0 && now-h.At < int64(Stale) {
+		if from > h.From && h.Samples > 0 && h.sampled(now) {
 			return
 		}
 		*h = host{Host: Host{Addr: addr, From: from}}
@@ -188,7 +195,7 @@ func (t *Table) host(addr netip.Addr, now int64) *host {
 func (t *Table) silent(now int64) int {
 	for range evictTries {
 		t.hand = (t.hand + 1) % MostHosts
-		if now-t.hosts[t.hand].At >= int64(Stale) {
+		if !t.hosts[t.hand].sampled(now) {
 			return t.hand
 		}
 	}

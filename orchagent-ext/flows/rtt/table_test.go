@@ -155,6 +155,33 @@ func TestExactSourcesReplaceOthers(t *testing.T) {
 	}
 }
 
+// TestClockThatIsSetBack by an hour: times from before are not used, a less exact source may come, and new hosts have
+// room; within [Stale] all stays.
+func TestClockThatIsSetBack(t *testing.T) {
+	const hour = int64(time.Hour)
+	for back, old := range map[int64]bool{hour: true, int64(Stale): true, int64(Stale) - 1: false} {
+		now := begin - back
+		tab := New()
+		for i := range MostHosts {
+			addr := netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})
+			tab.Add(addr, ms, Answer, begin)
+			tab.Add(addr, ms, Answer, begin)
+		}
+		h := tab.AppendHosts(nil)[0]
+		if h.Fresh(now) == old {
+			t.Errorf("back by %d ns: fresh is %v", back, old)
+		}
+		tab.Add(h.Addr, 2*ms, CM, now)
+		if got := tab.of(t, h.Addr); (got.From == CM) != old {
+			t.Errorf("back by %d ns: %+v", back, got)
+		}
+		tab.Add(hostA, ms, Answer, now)
+		if full := tab.Counters().Full == 1; full == old {
+			t.Errorf("back by %d ns: full is %v", back, full)
+		}
+	}
+}
+
 // What no path does is refused, and counted; memory is bounded for any sender.
 func TestHostileInputIsBounded(t *testing.T) {
 	tab := New()

@@ -23,7 +23,9 @@ func TestMembersDie(t *testing.T) {
 	c := etcdtest.Start(t, 3, "http")
 	var nodes []*node
 	for i := range 3 {
-		nodes = append(nodes, startNode(t, fmt.Sprint("n", i), c.URLs(), nil))
+		// a machine under load elects a leader late, and a node that has lost its lease claims all again
+		nodes = append(nodes, runFor(t, 4*testValidity, fmt.Sprint("n", i), c.URLs(), nil))
+		nodes[i].leased(t, true)
 	}
 	watch(t, nodes...)
 	const flows = 400 // of each step and node, half of them shared

@@ -80,6 +80,9 @@ type Table[F comparable] struct {
 	// Released counts demands that the limit of their kind released.
 	Released [notify.NumKinds]uint64
 
+	// Turnover counts demands that began to hold, and those that ended.
+	Turnover uint64
+
 	room    int // for flows of demands: one flow under two demands counts twice
 	used    int
 	demands map[Key]*demand[F] // by base, the first of a list
@@ -365,6 +368,7 @@ func (t *Table[F]) add(now int64, k Key) *demand[F] {
 	*d = demand[F]{InForce: InForce{Key: k, Since: now}, flows: d.flows[:0], next: t.demands[base]}
 	t.demands[base] = d
 	t.ends.Put(d)
+	t.Turnover++
 	return d
 }
 
@@ -412,6 +416,7 @@ func (t *Table[F]) forget(d *demand[F]) {
 		delete(t.demands, base)
 	}
 	t.ends.Remove(d)
+	t.Turnover++
 	t.freeDemands = append(t.freeDemands, d)
 }
 

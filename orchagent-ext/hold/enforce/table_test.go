@@ -107,6 +107,7 @@ func TestTableHoldsFlowsAsDemanded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			table := NewTable[string](10)
+			began, last := 0, 0
 			for _, m := range moves {
 				got := m
 				if got.Changes = nil; m.Demand == (Demand{}) {
@@ -117,6 +118,15 @@ func TestTableHoldsFlowsAsDemanded(t *testing.T) {
 				if diff := cmp.Diff(m, got, cmp.Comparer(func(a, b Key) bool { return a == b })); diff != "" {
 					t.Fatalf("at %d µs (-want +got):\n%s", m.At, diff)
 				}
+				if m.Outcome == Held {
+					began++
+				}
+			}
+			for range table.All() {
+				last++
+			}
+			if got, want := table.Turnover, uint64(2*began-last); got != want {
+				t.Errorf("turnover %d, want %d: %d began, and %d have not ended", got, want, began, last)
 			}
 		})
 	}

@@ -47,7 +47,9 @@ type Task struct {
 	unlearned  atomic.Uint64 // pairs that found the channel full
 	filled     chan *Report
 	published  atomic.Pointer[Report]
-	last       *Report // of the thread when it ended, for Run; nil after a failure
+	turnover   atomic.Uint64 // of holds, by the thread
+	news       chan struct{} // there is a report of holds that began or ended
+	last       *Report       // of the thread when it ended, for Run; nil after a failure
 	ended      chan struct{}
 	stopping   atomic.Bool
 	realtime   atomic.Pointer[string] // why there is none; "": there is
@@ -61,10 +63,11 @@ const (
 	eventRoom   = 64
 	learnedRoom = 4096
 	messageRoom = 32
-	rounds      = 8           // of events and messages before due work
-	longest     = time.Second // of a wait
-	answerWait  = time.Second // for the answer to Now
-	reportEvery = 500 * time.Millisecond
+	rounds      = 8                      // of events and messages before due work
+	longest     = time.Second            // of a wait
+	answerWait  = time.Second            // for the answer to Now
+	lookEvery   = 250 * time.Millisecond // for holds that began or ended
+	reportLooks = 2                      // after so many there is a report in any case
 
 	// After a batch of refused messages the next ones wait for so long, and are read
 	// together: a storm costs less, and a genuine message in it loses little time.
@@ -74,7 +77,7 @@ const (
 // New returns the flow-control task of a switch. events is the eventfd of
 // [sai.Library.WatchFlows], or -1 for a switch without events. Close it after Run.
 func New(sw Switch, events int, m Transport) (*Task, error) {
-	t := &Task{sw: sw, events: events, messages: m, filled: make(chan *Report, 1), learned: make(chan Learned, learnedRoom), ended: make(chan struct{})}
+	t := &Task{sw: sw, events: events, messages: m, filled: make(chan *Report, 1), learned: make(chan Learned, learnedRoom), ended: make(chan struct{}), news: make(chan struct{}, 1)}
 	var err error
 	if t.control, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return nil, fmt.Errorf("make an eventfd: %w", err)
@@ -100,17 +103,30 @@ func (t *Task) Configure(c *Config) {
 }
 
 // Report returns the last report of Run, and waits for nothing. A report is published every 500 ms
-// while the thread answers, and at the end; it is immutable. nil: there was none yet. Any goroutine
-// may call it.
+// while the thread answers, within 250 ms when holds begin or end, and at the end; it is immutable. nil: there was none yet. Any goroutine may call it.
 func (t *Task) Report() *Report { return t.published.Load() }
+
+// News returns the channel that is readable once there is a report of holds that began or ended.
+func (t *Task) News() <-chan struct{} { return t.news }
 
 // publish publishes reports until the thread ends.
 func (t *Task) publish() {
-	ticker := time.NewTicker(reportEvery)
+	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
-	for {
-		if r := t.Now(); r != nil {
-			t.published.Store(r)
+	known := uint64(0) // turnover of the last news
+	for look := 0; ; look++ {
+		turnover := t.turnover.Load()
+		if turnover != known || look%reportLooks == 0 {
+			if r := t.Now(); r != nil {
+				t.published.Store(r)
+				if turnover != known {
+					known = turnover
+					select {
+					case t.news <- struct{}{}:
+					default:
+					}
+				}
+			}
 		}
 		select {
 		case <-t.ended:
@@ -294,6 +310,7 @@ func (l *loop) turn() error {
 		}
 	}
 	l.core.step(packetio.Monotonic())
+	l.turnover.Store(l.core.holder.Turnover())
 	l.rest(items)
 	return nil
 }

@@ -216,6 +216,29 @@ func TestTwoNodes(t *testing.T) {
 	waitFor(t, "the flow is not held when the upstream node came back", holds(1))
 }
 
+// There is news, with a report, when a hold begins and when it ends.
+func TestNewsOfHolds(t *testing.T) {
+	pair := fabrictest.Pair(t)
+	downstream, upstream := newNode(t, pair.A), newNode(t, pair.B)
+	flow := func(octets uint64, mark sai.FlowMark) {
+		downstream.raise(*arrived(sai.FlowEvent{Queue: queue, InPort: up, Flow: 1, Octets: octets, Mark: mark, Length: sai.FlowHead, Head: head(sender, sink, 1)}))
+	}
+	news := func(holds int) func() bool {
+		return func() bool {
+			select {
+			case <-upstream.News():
+				return len(upstream.Report().Holds) == holds
+			default:
+				return false
+			}
+		}
+	}
+	flow(150_000, sai.MarkHigh)
+	waitFor(t, "no news of the hold", news(1))
+	flow(0, sai.MarkLow)
+	waitFor(t, "no news of its end", news(0))
+}
+
 // 100,000 messages a second that are not to be obeyed, of each kind, keep no genuine one
 // from being obeyed, and each is counted.
 //

@@ -30,6 +30,9 @@ type Row struct {
 	Ignored     bool // it was released by the limit, and its key is ignored until Until
 }
 
+// Turnover counts rows that came, and those that went.
+func (h *Holder) Turnover() uint64 { return h.table.Turnover }
+
 // AppendRows appends a row for each demand that there is room for, and allocates nothing.
 func (h *Holder) AppendRows(rows []Row) []Row {
 	for d, flows := range h.table.All() {

@@ -35,7 +35,7 @@ func TestUnreadableStateIsSetAside(t *testing.T) {
 			if kept, err := os.ReadFile(path + ".unreadable"); err != nil || string(kept) != content {
 				t.Errorf("set aside: %q, %v", kept, err)
 			}
-			if err := WriteState(path, state{[]string{"n"}}, nil); err != nil {
+			if err := WriteState(path, state{[]string{"n"}}); err != nil {
 				t.Fatal(err)
 			}
 			ReadOptional(path, &is, func(err error) { t.Error(err) })
@@ -80,20 +80,20 @@ func TestErrorsNameTheFile(t *testing.T) {
 		}
 		return err.Error()
 	}
-	full := text(WriteState(path, strings.Repeat("x", 64<<10), nil))
+	full := text(WriteState(path, strings.Repeat("x", 64<<10)))
 	if want := "write " + path + ": no space left on device"; full != want {
 		t.Errorf("full: %q, want %q", full, want)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "last"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := text(WriteState(path, 1, nil)), "open "+path+": no space left on device"; got != want {
+	if got, want := text(WriteState(path, 1)), "open "+path+": no space left on device"; got != want {
 		t.Errorf("no inode: %q, want %q", got, want)
 	}
 	if err := unix.Mount("none", folder, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := text(WriteState(path, 1, nil)), "open "+path+": read-only file system"; got != want {
+	if got, want := text(WriteState(path, 1)), "open "+path+": read-only file system"; got != want {
 		t.Errorf("read-only: %q, want %q", got, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -62,12 +63,38 @@ func readState(path string, into any) error {
 }
 
 // WriteState replaces the file, with mode 0600, and makes its folder: after a crash or a
-// power failure it is the one before or the new one. It calls written, unless that is
-// nil, when the new one outlives the process, which is before it is on the disk. Errors name
-// path, whatever the file is called meanwhile.
-func WriteState(path string, v any, written func()) error {
-	return named(path, writeState(path, v, written))
+// power failure it is the one before or the new one. Errors name path, whatever the file is
+// called meanwhile.
+func WriteState(path string, v any) error {
+	d, err := NewDraft(path, v)
+	if err != nil {
+		return err
+	}
+	return d.Sync()
 }
+
+// Draft is a new version of a file that outlives the process, and may be lost in a power
+// failure. [ReadState] reads it.
+type Draft struct {
+	path string
+	f    *os.File
+}
+
+// renames is held while the names of drafts change, so that none takes the name of another one.
+var renames sync.Mutex
+
+// NewDraft writes a draft of the file, in place of one that is there.
+func NewDraft(path string, v any) (*Draft, error) {
+	d := &Draft{path: path}
+	return d, named(path, d.write(v))
+}
+
+// Close gives the draft up, since a later one is there.
+func (d *Draft) Close() error { return d.f.Close() }
+
+// Sync brings the draft to the disk, and gives it the name of the file; it closes the draft. Where a later
+// one has taken its place, that one is left alone.
+func (d *Draft) Sync() error { return named(d.path, d.sync()) }
 
 // named is an error with the name of the file that was to be written.
 func named(path string, err error) error {
@@ -82,43 +109,66 @@ func named(path string, err error) error {
 	return err
 }
 
-// writeState is WriteState with errors of the file that is renamed to path.
-func writeState(path string, v any, written func()) error {
+// write is NewDraft with errors of the file that is renamed.
+func (d *Draft) write(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	folder := filepath.Dir(path)
+	folder := filepath.Dir(d.path)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(folder, filepath.Base(path)+".*") // 0600
-	if err != nil {
+	if d.f, err = os.CreateTemp(folder, filepath.Base(d.path)+".*"); err != nil { // 0600
 		return err
 	}
-	_, err = f.Write(append(text, '\n'))
-	if err == nil {
-		err = os.Rename(f.Name(), path+suffixNew)
-	}
-	if err == nil && written != nil {
-		written()
-	}
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(path+suffixNew, path)
+	if _, err = d.f.Write(append(text, '\n')); err == nil {
+		renames.Lock()
+		err = os.Rename(d.f.Name(), d.path+suffixNew)
+		renames.Unlock()
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // it may have its name already
-		return err
+		_ = d.f.Close() // the other error has more
+		_ = os.Remove(d.f.Name())
 	}
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return err
 }
 
-// RemoveState removes the file, if it is there.
+// sync is Sync with errors of the file that is renamed.
+func (d *Draft) sync() error {
+	own, err := d.f.Stat()
+	if err = errors.Join(err, d.f.Sync(), d.f.Close()); err != nil {
+		return err
+	}
+	if err := d.rename(own); err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(d.path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// rename gives the draft the name of the file, unless another draft has taken its place.
+func (d *Draft) rename(own os.FileInfo) error {
+	renames.Lock()
+	defer renames.Unlock()
+	switch is, err := os.Lstat(d.path + suffixNew); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !os.SameFile(own, is):
+		return nil
+	}
+	return os.Rename(d.path+suffixNew, d.path)
+}
+
+// RemoveState removes the file, if it is there, and its draft.
 func RemoveState(path string) error {
+	renames.Lock() // a draft that is brought to the disk meanwhile does not come back
+	defer renames.Unlock()
 	for _, p := range []string{path, path + suffixNew} {
 		if err := os.Remove(p); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err

@@ -22,12 +22,15 @@ func TestWriteReplacesWhole(t *testing.T) {
 		t.Errorf("a file that is not there: %v, %v", got, err)
 	}
 	for _, want := range [][]string{{"a", "b"}, {"c"}} {
-		written := func() { // a process that is killed now has written it
-			if err := ReadState(path, &got); err != nil || strings.Join(got, "") != strings.Join(want, "") {
-				t.Errorf("before it is on the disk: %v, %v, want %v", got, err, want)
-			}
+		d, err := NewDraft(path, want)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := WriteState(path, want, written); err != nil {
+		// a process that is killed now has written it
+		if err := ReadState(path, &got); err != nil || strings.Join(got, "") != strings.Join(want, "") {
+			t.Errorf("before it is on the disk: %v, %v, want %v", got, err, want)
+		}
+		if err := d.Sync(); err != nil {
 			t.Fatal(err)
 		}
 		if err := ReadState(path, &got); err != nil || strings.Join(got, "") != strings.Join(want, "") {
@@ -83,5 +86,36 @@ func TestReadRefuses(t *testing.T) {
 	var v []string
 	if err, junk := ReadState(file("junk"), &v), new(json.SyntaxError); !errors.As(err, &junk) {
 		t.Errorf("junk: %v", err)
+	}
+}
+
+// TestLaterDraftTakesThePlaceOfOneThatWaitsForTheDisk: whichever is on the disk first, the later one
+// is the file.
+func TestLaterDraftTakesThePlaceOfOneThatWaitsForTheDisk(t *testing.T) {
+	for name, sync := range map[string]func(first, later *Draft) error{
+		"the first one first": func(first, later *Draft) error {
+			err := first.Sync()
+			_, waits := os.Stat(later.path + suffixNew) // it has the name of the file once it is on the disk
+			return errors.Join(err, waits, later.Sync())
+		},
+		"the later one first": func(first, later *Draft) error { return errors.Join(later.Sync(), first.Sync()) },
+		"one is given up":     func(first, later *Draft) error { return errors.Join(first.Close(), later.Sync()) },
+	} {
+		path := filepath.Join(t.TempDir(), "state.json")
+		var both [2]*Draft
+		for i := range both {
+			var err error
+			if both[i], err = NewDraft(path, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := sync(both[0], both[1]); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		text, err := os.ReadFile(path)
+		left, e := os.ReadDir(filepath.Dir(path))
+		if errors.Join(err, e) != nil || string(text) != "1\n" || len(left) != 1 {
+			t.Errorf("%s: %q, %v, %d files, %v", name, text, err, len(left), e)
+		}
 	}
 }

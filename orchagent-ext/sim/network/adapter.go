@@ -165,6 +165,8 @@ func (n *Net) emit(l *link, id int32, at int64) {
 	}
 	p := n.pool.take(packet{at: at, next: -1, qp: id, psn: psn, path: path, in: -1, octets: uint16(payload + Headers), dst: uint16(q.dst), flags: flags})
 	q.inflight++
+	q.packets++
+	q.octets += uint64(payload + Headers)
 	if rate := n.pairs.pace(q, at); rate != 0 {
 		q.nextAt = max(q.nextAt, at) + int64(float64(payload+Headers)*8e12/float64(rate))
 	}

@@ -217,23 +217,3 @@ func (n *Net) fire(t timer) {
 		n.watch.fire(n, t)
 	}
 }
-
-// LinkReport sums up a link.
-type LinkReport struct {
-	Octets  uint64 // that it sent, headers and gaps included
-	Drops   uint64
-	Deepest int64 // octets that waited for it at most
-	Paused  int64 // ps
-	Waited  int64 // ps that its packets waited, in all
-	Packets uint64
-}
-
-// Link returns the report of a link.
-func (n *Net) Link(id int) LinkReport {
-	l := &n.links[id]
-	paused := l.pausedT
-	if l.paused {
-		paused += n.now - l.pausedA
-	}
-	return LinkReport{l.sent, l.drops, l.deepest, paused, l.waited, l.starts}
-}

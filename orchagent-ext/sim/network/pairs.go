@@ -36,6 +36,8 @@ type QP struct {
 	label    uint32 // flow label, or 0
 	Tag      int32  // the caller's
 
+	packets, octets uint64 // sent, repeated ones too
+
 	ends   [messages]uint32 // PSN after a message
 	began  [messages]int64
 	oldest uint8 // of these, the receiver's

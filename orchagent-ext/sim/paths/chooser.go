@@ -198,5 +198,21 @@ func (c *Chooser) hashed(n Connection, from, to int, label uint32, up int) uint3
 	return pair.Path(choice)
 }
 
+// QueuePairs returns the numbers of a connection's queue pairs: of the receiver, and of the sender.
+func (c *Chooser) QueuePairs(n Connection) (dst, src uint32) {
+	return c.queuePairNumber(n.Src, n.K), c.queuePairNumber(n.Dst, n.K)
+}
+
+// SourcePort returns the UDP source port of a connection.
+func (c *Chooser) SourcePort(n Connection) uint16 { return c.tuple(n).SrcPort }
+
+// Placed returns what a leaf's choice of labels is, and false where it chooses none.
+func (c *Chooser) Placed(leaf int) (placement.Report, bool) {
+	if c.placed == nil {
+		return placement.Report{}, false
+	}
+	return c.placed[leaf].Report(), true
+}
+
 // Report returns the sum of decisions.
 func (c *Chooser) Report() Report { return c.report }

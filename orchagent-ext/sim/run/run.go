@@ -31,6 +31,9 @@ type Spec struct {
 	Hold     network.Hold
 	Advise   network.Advise
 	Limit    time.Duration // of simulated time; 0: 100 times the load's duration, at least 100 ms
+	// Watch is called once in each Every of simulated time, and at the end; nil: never.
+	Watch func(*View) error
+	Every time.Duration
 }
 
 // Result is the sum of a run. Times are in seconds.
@@ -67,6 +70,9 @@ type Result struct {
 	Events       uint64       `json:"events"`
 	WallS        float64      `json:"wall_s,omitempty"` // of the machine
 	SimulatedS   float64      `json:"simulated_s"`
+
+	// octets of uplinks: by leaf, in the order that its choice counts them
+	Uplinks [][]float64 `json:"uplink_octets,omitempty"`
 
 	FCT   []Point `json:"fct,omitempty"` // the distribution, for plots
 	Sizes []Size  `json:"sizes,omitempty"`
@@ -199,12 +205,28 @@ func Do(ctx context.Context, s *Spec, progress func(part float64)) (*Result, err
 		limit = max(int64(s.Load.DurationMS*100)*network.Millisecond, 100*network.Millisecond)
 	}
 	total := r.program.Octets()
+	step, next, seen := slice, int64(0), int64(-1)
+	every := max(s.Every.Nanoseconds(), 1) * network.Nanosecond
+	if s.Watch != nil {
+		step = min(step, every)
+	}
 	for r.left > 0 && r.net.Now() < limit && ctx.Err() == nil {
-		if !r.net.Run(r.net.Now() + slice) {
+		if s.Watch != nil && r.net.Now() >= next {
+			if err := s.Watch(&View{r}); err != nil {
+				return nil, err
+			}
+			next, seen = next+every, r.net.Now()
+		}
+		if !r.net.Run(r.net.Now() + step) {
 			break
 		}
 		if progress != nil {
 			progress(min(float64(r.net.Stats.Octets)/total, 1))
+		}
+	}
+	if s.Watch != nil && r.net.Now() > seen {
+		if err := s.Watch(&View{r}); err != nil {
+			return nil, err
 		}
 	}
 	result := r.result()
@@ -319,7 +341,9 @@ func (r *runner) result() *Result {
 	topo := r.spec.Topology
 	var ups, downs []float64
 	for leaf := range topo.Leaves {
+		x.Uplinks = append(x.Uplinks, nil)
 		for _, l := range topo.Ups[leaf] {
+			x.Uplinks[leaf] = append(x.Uplinks[leaf], float64(n.Link(int(l)).Octets))
 			ups = append(ups, float64(n.Link(int(l)).Octets))
 			downs = append(downs, float64(n.Link(int(l)+1).Octets)) // the way back is the next link
 		}

@@ -110,6 +110,16 @@ func (j *Judge) Mended(now time.Time, p Part, err error) (changed bool) {
 	return true
 }
 
+// Summary is the texts and counts of a judge, for other goroutines.
+type Summary struct {
+	Texts      []string // of [Judge.Texts]
+	Warnings   []string // of [Judge.Warnings]
+	Found, Put uint64   // of [Judge.Counts]
+}
+
+// Summary returns a summary.
+func (j *Judge) Summary() Summary { return Summary{j.Texts(), j.Warnings(), j.found, j.put} }
+
 // Counts returns how many losses were found, and how many parts were put back.
 func (j *Judge) Counts() (found, put uint64) { return j.found, j.put }
 

@@ -51,7 +51,7 @@ func (e *Engine) retryRefused(p Policy) error {
 			e.offers.restore()
 		} else if better {
 			withoutExport := p
-			withoutExport.Export = nil
+			withoutExport.Export, withoutExport.Shown = nil, 0
 			if took, err = e.try(withoutExport, all, e.offers.now.features); err != nil {
 				return err
 			}

@@ -18,6 +18,7 @@ type Outcome struct {
 	NoQueues string   // why the switch has no queues; "" with 0 queues: unknown
 	Problems []string // of objects that are done without
 	Sampling uint32   // one of so many packets is sampled for export; 0: none is
+	Chance   uint32   // one of so many packets comes to the CPU by chance; 0: none, or of no known share
 	Left     []string // objects on the switch that may be of Sluice, or of another owner
 }
 
@@ -155,6 +156,7 @@ func (e *Engine) attempt(p Policy, c Choices) error {
 		e.policy.Export = nil
 		e.outcome.Problems = append(e.outcome.Problems, "nothing is sampled for export: "+x.Reason)
 	}
+	e.outcome.Chance = e.policy.chance(c, e.offers.now.features)
 	err := e.step()
 	e.outcome.Problems = append(e.outcome.Problems, e.last.problems...)
 	if err == nil {

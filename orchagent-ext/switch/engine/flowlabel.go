@@ -94,9 +94,11 @@ func Objects(p Policy, c Choices, f Features) []Object {
 		meets(NeedExport, learningObjects(p, r, f))
 	} else if placed {
 		meets(NeedPlacement, []Object{sampleObject(keySample, p.Placement.Sampling)})
+	} else if p.shows(c) {
+		meets(NeedExport, []Object{sampleObject(keySample, max(p.Shown, f.MinSampling))})
 	}
 	if p.Label != nil {
-		meets(NeedFlowLabel, labelObjects(p, r, f, placed))
+		meets(NeedFlowLabel, labelObjects(p, r, f, placed || p.shows(c), placed))
 	}
 	if f.Kernel && p.Placement != nil && p.Placement.Seed != 0 && c.Method(NeedPlacement) != None && !redirects {
 		all = append(all, seedObject(p.Placement.Seed))
@@ -112,14 +114,15 @@ func Objects(p Policy, c Choices, f Features) []Object {
 	return all
 }
 
-// labelObjects returns the objects of flow labels.
+// labelObjects returns the objects of flow labels. sampled: those of [Compute] sample, also where
+// nothing is exported.
 //
 //conformance:draft-hu/hash-label
-func labelObjects(p Policy, r Method, f Features, placed bool) []Object {
+func labelObjects(p Policy, r Method, f Features, sampled, placed bool) []Object {
 	var all []Object
 	switch r {
 	case Compute:
-		all = computeObjects(p, f, placed)
+		all = computeObjects(p, f, sampled, placed)
 	case Rewrite:
 		all = rewriteObjects(p, f)
 	case Hash:
@@ -267,12 +270,14 @@ func sampleOf(p Policy) string {
 
 // computeObjects returns the table and the entries of method compute, by which the switch
 // computes labels.
-func computeObjects(p Policy, f Features, placed bool) (all []Object) {
+func computeObjects(p Policy, f Features, sampled, placed bool) (all []Object) {
 	t := aclTable{key: KeyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, opcode: p.learns(f), size: tableSizeSmall}
 	e := aclEntry{key: keyCompute, table: KeyTable, priority: entryPriority, unlabelled: p.Label.ZeroOnly, compute: &p.Label.Algorithm, sample: sampleOf(p), udp: f.Protocol}
 	if placed { // flows have entries, too
 		all = udfObjects(false)
 		t.addresses, t.udfGroup, t.size = true, keyUDFGroup, 0
+	}
+	if sampled {
 		e.sample = keySample
 	}
 	all = append(all, t.object())
@@ -281,7 +286,7 @@ func computeObjects(p Policy, f Features, placed bool) (all []Object) {
 		e.key, e.counter, e.inner, e.udp = keyOuter, sharedCounter(keyCompute, f), true, false
 		all = append(all, e.object())
 	}
-	return append(append(all, skippedObjects(p, f)...), bindings(KeyTable, p.Ports, f)...)
+	return append(append(all, skippedObjects(p, f, e.sample)...), bindings(KeyTable, p.Ports, f)...)
 }
 
 // rewriteObjects returns the objects of method rewrite: unlabelled packets go to the CPU,
@@ -296,16 +301,16 @@ func rewriteObjects(p Policy, f Features) []Object {
 		// take the entries of all flows along.
 		aclTable{key: KeyTable, protocol: f.Protocol, flowLabel: p.Label.ZeroOnly, inner: f.InnerPort, addresses: true, udfGroup: keyUDFGroup}.object())
 	all = append(all, counted(aclEntry{key: keyCopied, table: KeyTable, priority: copyPriority, unlabelled: p.Label.ZeroOnly, trap: KeyTrap, udp: f.Protocol}, f)...)
-	return append(append(all, skippedObjects(p, f)...), bindings(KeyTable, p.Ports, f)...)
+	return append(append(all, skippedObjects(p, f, sampleOf(p))...), bindings(KeyTable, p.Ports, f)...)
 }
 
 // skippedObjects returns the objects that count the packets that zero-only leaves alone:
 // they reveal stacks that label on their own.
-func skippedObjects(p Policy, f Features) []Object {
+func skippedObjects(p Policy, f Features, sample string) []Object {
 	if !p.Label.ZeroOnly {
 		return nil
 	}
-	return counted(aclEntry{key: keySkipped, table: KeyTable, priority: countPriority, sample: sampleOf(p), udp: f.Protocol}, f)
+	return counted(aclEntry{key: keySkipped, table: KeyTable, priority: countPriority, sample: sample, udp: f.Protocol}, f)
 }
 
 // FlowObjects returns the counter and the entry that label one flow, by the method of the

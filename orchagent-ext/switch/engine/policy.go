@@ -33,6 +33,10 @@ type Policy struct {
 	// has a lower number. 0: that method is off.
 	Watch uint32
 
+	// Shown: one of so many packets that [Compute] labels comes to the CPU where no others do, so
+	// that flows are known, of which SLUICE_FLOW has the heaviest. 0: none comes.
+	Shown uint32
+
 	// Depths has the queues whose depth is read by [Sampled].
 	Depths Depths
 
@@ -62,6 +66,32 @@ func (p Policy) Watched(c Choices, f Features) Policy {
 		p.Export = &x
 	}
 	return p
+}
+
+// shows reports whether the entries of [Compute] sample for the sake of flows that are shown: no
+// other object is needed.
+func (p Policy) shows(c Choices) bool {
+	return p.Shown != 0 && p.Label != nil && p.Export == nil &&
+		c.Method(NeedFlowLabel) == Compute && c.Method(NeedPlacement) != Entries && c.Method(NeedExport) == Sample
+}
+
+// chance returns how many packets there are to one that comes to the CPU by chance; 0: none comes,
+// or those that come are of no known share.
+func (p Policy) chance(c Choices, f Features) uint32 {
+	first := f.First && c.Method(NeedHold) != Source
+	switch {
+	case p.Export != nil && p.Export.Rate > 1 && p.Export.First && first:
+		return 0
+	case p.Export != nil:
+		return p.Export.Rate
+	case c.Method(NeedPlacement) == Redirect:
+		return max(p.Placement.Sampling, f.MinSampling)
+	case c.Method(NeedPlacement) == Entries && !first:
+		return p.Placement.Sampling
+	case p.shows(c):
+		return max(p.Shown, f.MinSampling)
+	}
+	return 0
 }
 
 // Label has the formula of flow labels, and the packets that get one.

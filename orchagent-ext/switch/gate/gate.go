@@ -40,7 +40,7 @@ type Gate struct {
 	mu      sync.Mutex
 	taken   bool
 	holder  Priority
-	began   time.Time // of the turn
+	began   time.Time // of the turn: its caller runs
 	waiting [priorities][]*waiter
 	urgent  time.Time   // end of the last turn of another priority than Statistics
 	pause   *time.Timer // grants a turn to Statistics; nil before the first
@@ -65,6 +65,7 @@ func (g *Gate) Enter(ctx context.Context, p Priority) error {
 	}
 	select {
 	case <-w.granted:
+		g.begin(w)
 		return nil
 	case <-ctx.Done():
 	}
@@ -73,9 +74,19 @@ func (g *Gate) Enter(ctx context.Context, p Priority) error {
 	if i := slices.Index(g.waiting[p], w); i >= 0 {
 		g.waiting[p] = slices.Delete(g.waiting[p], i, i+1)
 	} else { // granted meanwhile
-		g.leave()
+		g.taken = false
+		g.grant()
 	}
 	return ctx.Err()
+}
+
+// begin begins the turn that a waiter was granted. Until its caller has a CPU it is still a wait: a
+// turn is as long as its call.
+func (g *Gate) begin(w *waiter) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.began = time.Now()
+	g.times[g.holder].Waited.Add(nanoseconds(g.began.Sub(w.since)))
 }
 
 // enter takes the turn, or returns a waiter for it; nil: the caller has the turn.
@@ -84,7 +95,8 @@ func (g *Gate) enter(p Priority) *waiter {
 	defer g.mu.Unlock()
 	now := time.Now()
 	if !g.taken && p != Statistics { // Statistics alone may be waiting
-		g.take(p, now, now)
+		g.taken, g.holder, g.began = true, p, now
+		g.times[p].Waited.Add(0)
 		return nil
 	}
 	w := &waiter{since: now, granted: make(chan struct{})}
@@ -141,16 +153,10 @@ func (g *Gate) grant() {
 		}
 		w := g.waiting[p][0]
 		g.waiting[p] = slices.Delete(g.waiting[p], 0, 1)
-		g.take(p, w.since, now)
+		g.taken, g.holder = true, p
 		close(w.granted)
 		return
 	}
-}
-
-// take begins a turn, for which the caller has waited since a time. The caller has the lock.
-func (g *Gate) take(p Priority, since, now time.Time) {
-	g.taken, g.holder, g.began = true, p, now
-	g.times[p].Waited.Add(nanoseconds(now.Sub(since)))
 }
 
 // grantIn grants the next turn after a time. The caller has the lock.

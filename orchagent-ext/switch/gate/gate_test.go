@@ -181,3 +181,23 @@ func TestTimesOfTurns(t *testing.T) {
 		}
 	})
 }
+
+// TestTurnBeginsOnceItsCallerRuns: a caller that is granted a turn and lacks a CPU is still waiting,
+// and the turn is as long as its call.
+func TestTurnBeginsOnceItsCallerRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Gate
+		if err := g.Enter(t.Context(), Programming); err != nil {
+			t.Fatal(err)
+		}
+		w := g.enter(Depth)
+		g.Leave() // grants the turn
+		time.Sleep(13 * time.Millisecond)
+		g.begin(w)
+		time.Sleep(2 * time.Millisecond)
+		g.Leave()
+		if is := g.Times(Depth); is.Held.Max != uint64(2*time.Millisecond) || is.Waited.Max != uint64(13*time.Millisecond) {
+			t.Errorf("a turn of %d ns after a wait of %d ns, want 2 ms after 13 ms", is.Held.Max, is.Waited.Max)
+		}
+	})
+}

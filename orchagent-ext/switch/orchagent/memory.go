@@ -54,7 +54,7 @@ func (m memory) note(list, field string, owns, made bool) error {
 	if len(all) == 0 {
 		return files.RemoveState(m.file)
 	}
-	return files.WriteState(m.file, all, nil)
+	return files.WriteState(m.file, all)
 }
 
 // remember notes whether Sluice owns the field of a record.

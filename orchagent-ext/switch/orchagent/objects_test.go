@@ -68,6 +68,36 @@ func TestWhatEachReleaseCan(t *testing.T) {
 	}
 }
 
+// TestMethodsFollowTheSchemaOfEachRelease: what the driver finds possible is what the schema has, as
+// the pages' table of methods by release has it.
+func TestMethodsFollowTheSchemaOfEachRelease(t *testing.T) {
+	for _, r := range orchagenttest.Releases {
+		c := able(r, hashSet, sflowOn)
+		if hash := slices.Contains(r.HashFields, "IPV6_FLOW_LABEL"); c.flowLabel != hash {
+			t.Errorf("%s: labels are hashed: %v, the schema %v", r.Name, c.flowLabel, hash)
+		}
+		if copies := slices.Contains(r.PacketActions, "COPY"); c.copies != copies {
+			t.Errorf("%s: copies: %v, the schema %v", r.Name, c.copies, copies)
+		}
+		all := c.abilities("", "")
+		all[engine.NeedThreshold][engine.Sampled] = c.depths(map[string]string{"Ethernet0:0": "oid"}, false)
+		queuePairs := slices.Contains(r.HashFields, "RDMA_BTH_DEST_QP")
+		for need, by := range map[engine.Need]map[engine.Method]bool{
+			engine.NeedFlowLabel: {engine.Compute: false, engine.Rewrite: false, engine.Hash: queuePairs, engine.UDFHash: false},
+			engine.NeedPlacement: {engine.Entries: false, engine.Rewrite: false, engine.Redirect: slices.Contains(r.Actions, "REDIRECT_ACTION")},
+			engine.NeedExport:    {engine.Sample: false, engine.SFlow: true},
+			engine.NeedThreshold: {engine.Exact: false, engine.Sampled: true},
+			engine.NeedHold:      {engine.Exact: false, engine.Source: true},
+		} {
+			for method, can := range by {
+				if got := all[need][method]; got.Can != can {
+					t.Errorf("%s: %s by %s: %+v, want %v", r.Name, need, method, got, can)
+				}
+			}
+		}
+	}
+}
+
 func TestObjectsBecomeTheRowsOfOrchagent(t *testing.T) {
 	channels := map[string]string{"Ethernet4": "PortChannel1", "Ethernet8": "PortChannel1"}
 	all := able(orchagenttest.ByName("proposed"), hashSet, nil)

@@ -90,6 +90,8 @@ type step struct {
 	now    time.Time
 	ready  bool // orchagent has the neighbor and the table
 	single bool // the switch takes one rule of a match
+
+	waits func(row string) bool // a row that was lost is not to be written yet; nil: none waits
 }
 
 // next decides what to write for a flow that is to go to a next hop; nil: by hash.
@@ -123,7 +125,7 @@ func (f *ruled) next(to *engine.NextHop, s step) (changes []sonicdb.Change) {
 	if have == &f.slots[1] {
 		slot = 1
 	}
-	if have.is == awaited && s.ready {
+	if have.is == awaited && s.ready && (s.waits == nil || !s.waits(f.row(slot).Key)) {
 		*have = ruleRow{to: have.to, is: sent, since: s.now}
 		changes = append(changes, sonicdb.Change{Row: f.row(slot)})
 	}

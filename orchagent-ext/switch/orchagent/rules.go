@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/switch/drift"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/yang/rows"
 )
@@ -34,6 +35,7 @@ type Rules struct {
 	yields    yields
 	room      room
 	crm       crm
+	losses    ruleLosses
 }
 
 // checkRules is how often rows in force are compared with what orchagent has, since swss flushes
@@ -45,8 +47,12 @@ func (d *Driver) Rules() *Rules {
 	return &Rules{
 		config: d.db.config, appl: d.db.appl, state: d.db.state, patience: d.said.patience, now: time.Now, flows: map[string]*ruled{},
 		warm: warm{state: d.db.state}, yields: yields{}, room: room{reserve: DefaultReserve}, crm: crm{counters: d.db.counters, asic: d.db.asic, tables: map[string]string{}},
+		losses: ruleLosses{log: d.log},
 	}
 }
+
+// Losses returns the losses of rules to other programs.
+func (s *Rules) Losses() *drift.Judge { return &s.losses.judge }
 
 // SetReserve sets how many entries of ACL tables stay free for the operator's rules.
 func (s *Rules) SetReserve(n int) { s.room.reserve = n }
@@ -137,6 +143,7 @@ func (s *Rules) flow(r *engine.Redirection) *ruled {
 func (s *Rules) Redirect(all []engine.Redirection) (refused map[string]error, err error) {
 	short := s.short()
 	if len(all)+len(s.flows)+len(s.yields) == 0 && !short {
+		s.losses.look(s.now(), s.stateOf(nil))
 		return nil, nil
 	}
 	if restores, err := s.warm.look(s.now()); err != nil || restores {
@@ -184,7 +191,7 @@ func (s *Rules) Redirect(all []engine.Redirection) (refused map[string]error, er
 		if refused[key] != nil {
 			to = nil
 		}
-		changes = append(changes, f.next(to, step{now: s.now(), ready: ready[key] == nil, single: s.single})...)
+		changes = append(changes, f.next(to, step{now: s.now(), ready: ready[key] == nil, single: s.single, waits: s.losses.waits})...)
 		if why := ready[key]; why != nil && f.waitedSince(s.now()) > s.patience {
 			refused[key] = why
 			changes = append(changes, f.next(nil, step{now: s.now()})...)
@@ -319,6 +326,10 @@ func (s *Rules) observe(want map[string]*engine.NextHop, refused map[string]erro
 		}
 	}
 	if len(named) == 0 {
+		if check {
+			s.losses.look(s.now(), s.stateOf(want))
+			s.checked = s.now()
+		}
 		return nil
 	}
 	said, err := s.statuses(named)
@@ -348,8 +359,26 @@ func (s *Rules) observe(want map[string]*engine.NextHop, refused map[string]erro
 	}
 	if check {
 		s.checked = s.now()
+		s.losses.look(s.now(), s.stateOf(want))
 	}
 	return nil
+}
+
+// stateOf returns the state of rows that were lost: whether they are to be put back, and whether they
+// are in force again.
+func (s *Rules) stateOf(want map[string]*engine.NextHop) func(row string) (awaited, there bool) {
+	slots := map[string]ruleState{}
+	for key, f := range s.flows {
+		for slot := range f.slots {
+			if is := f.slots[slot].is; is == inForce || want[key] != nil && *want[key] == f.slots[slot].to {
+				slots[f.row(slot).Key] = is
+			}
+		}
+	}
+	return func(row string) (lost, there bool) {
+		is := slots[row]
+		return is == awaited || is == sent, is == inForce
+	}
 }
 
 // judge notes what orchagent says of a row, "" for nothing. The error says why it refused it.
@@ -368,6 +397,9 @@ func (s *Rules) judge(f *ruled, slot int, said string, written bool) error {
 		r.is = refusedRow
 	case r.is == leaving:
 	case !written: // another process has removed or changed it, or has emptied the database
+		if r.is == inForce {
+			s.losses.lose(f.row(slot).Key, "another program removed or changed them")
+		}
 		*r = ruleRow{to: r.to, is: awaited, since: s.now()}
 	case said == active:
 		if r.is != inForce {
@@ -386,6 +418,7 @@ func (s *Rules) judge(f *ruled, slot int, said string, written bool) error {
 		s.room.refuse(s.count(), s.operators.count(), s.now())
 		return fmt.Errorf("%w: the ACL table has no room", engine.ErrRefused)
 	case silent && r.is == inForce: // orchagent has started again, and lacks it
+		s.losses.lose(f.row(slot).Key, "orchagent lost them")
 		*r = ruleRow{to: r.to, is: awaited, since: s.now()}
 	case silent:
 		r.is = refusedRow

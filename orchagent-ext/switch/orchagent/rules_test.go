@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/orchagent-ext/db/sonicdb"
+	"sluice/orchagent-ext/switch/drift"
 	"sluice/orchagent-ext/switch/engine"
 	"sluice/orchagent-ext/testbed/orchagenttest"
 	"sluice/yang/rows"
@@ -334,6 +335,103 @@ func TestRulesComeBackWhereOrchagentRestarts(t *testing.T) {
 	p.neighbor("Ethernet48:10.255.0.1", true)
 	p.settle(want)
 	p.is("Ethernet48:10.255.0.1")
+}
+
+// TestRulesThatOthersRemoveAreCountedAndPutBack: two times at once, from the third on each 10 s at most. A rule
+// without a redirection is no loss, and leaves no text behind.
+func TestRulesThatOthersRemoveAreCountedAndPutBack(t *testing.T) {
+	p := newRulePlace(t, "202505", orchagenttest.ASIC{})
+	want := []engine.Redirection{redirection(1, "Ethernet48:10.255.0.1"), redirection(2, "Ethernet52:10.255.0.3")}
+	p.settle(want...)
+	remove := func() {
+		t.Helper()
+		all, err := p.appl.Read(t.Context(), tableRule)
+		all = slices.DeleteFunc(all, func(r rows.Row) bool { return !strings.HasPrefix(r.Key, nameTable4+":") })
+		if err != nil || len(all) != len(want) {
+			t.Fatal(all, err)
+		}
+		p.lose(all...)
+		p.pass(checkRules)
+	}
+	rulesThere := func() int {
+		t.Helper()
+		left, err := namesOf(p.appl, tableRule, nameTable4+":")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(left)
+	}
+	for n := uint64(1); n <= 2; n++ {
+		remove()
+		p.settle(want...)
+		p.pass(checkRules)
+		p.settle(want...)
+		if found, put := p.rules.Losses().Counts(); found != n || put != n || rulesThere() != 2 {
+			t.Fatalf("%d losses, put back %d times, %d rules; want %d of each, and 2", found, put, rulesThere(), n)
+		}
+	}
+	if got := p.rules.Losses().Texts(); len(got) != 1 || !strings.HasPrefix(got[0], "acl_rules SLUICE_PLACE4: another program removed or changed them: 2 rules; put back 2 times") {
+		t.Errorf("texts %q", got)
+	}
+	remove()
+	p.pass(-checkRules)
+	for range 5 {
+		p.pass(checkRules)
+		if _, err := p.rules.Redirect(want); !errors.Is(err, engine.ErrWaits) {
+			t.Fatalf("error %v, want that they wait", err)
+		}
+	}
+	if w := p.rules.Losses().Warnings(); rulesThere() != 0 || len(w) != 1 || !strings.Contains(w[0], "again and again") {
+		t.Errorf("%d rules, warnings %q; want none, and one", rulesThere(), w)
+	}
+	p.pass(drift.Pause)
+	p.settle(want...)
+	p.pass(checkRules)
+	p.settle(want...)
+	if found, put := p.rules.Losses().Counts(); found != 3 || put != 3 || rulesThere() != 2 {
+		t.Errorf("%d losses, put back %d times, %d rules; want 3, 3, 2", found, put, rulesThere())
+	}
+	remove()
+	p.settle() // no caller asks for the lost rules
+	p.pass(drift.Window)
+	p.settle()
+	if got := p.rules.Losses().Texts(); len(got) > 0 {
+		t.Errorf("texts %q without a rule, after the window", got)
+	}
+	if found, _ := p.rules.Losses().Counts(); found != 3 {
+		t.Errorf("%d losses: rules that nothing asks for count", found)
+	}
+}
+
+// TestRuleThatOrchagentLostIsCounted: with each release the row is there, and orchagent says nothing of it any more.
+func TestRuleThatOrchagentLostIsCounted(t *testing.T) {
+	for _, release := range orchagenttest.Releases {
+		p := newRulePlace(t, release.Name, orchagenttest.ASIC{})
+		want := redirection(1, "Ethernet48:10.255.0.1")
+		p.settle(want)
+		all, err := p.state.Read(t.Context(), statusTables[tableRule])
+		all = slices.DeleteFunc(all, func(r rows.Row) bool { return !strings.HasPrefix(r.Key, nameTable4) })
+		if err != nil || len(all) != 1 {
+			t.Fatal(release.Name, all, err)
+		}
+		if err := p.state.Write(t.Context(), sonicdb.Change{Row: all[0], Deleted: true}); err != nil {
+			t.Fatal(err)
+		}
+		p.pass(checkRules)
+		if _, err := p.rules.Redirect([]engine.Redirection{want}); err != nil {
+			t.Fatalf("%s: %v: want patience with a silent orchagent", release.Name, err)
+		}
+		p.pass(p.rules.patience + checkRules)
+		p.settle(want)
+		p.pass(checkRules)
+		p.settle(want)
+		if found, put := p.rules.Losses().Counts(); found != 1 || put != 1 {
+			t.Errorf("%s: %d losses, put back %d times", release.Name, found, put)
+		}
+		if got := p.rules.Losses().Texts(); len(got) != 1 || !strings.HasPrefix(got[0], "acl_rules SLUICE_PLACE4: orchagent lost them: 1 rules; put back 1 times") {
+			t.Errorf("%s: texts %q", release.Name, got)
+		}
+	}
 }
 
 func TestRulesOfAnEarlierProcessAreAdopted(t *testing.T) {

@@ -20,6 +20,7 @@ type slowCalls struct {
 	takes, longest time.Duration
 	slow           bool
 	began          time.Time // of the call that is being made
+	unbound        time.Time // when a port's attribute was last set
 	ports          atomic.Int32
 }
 
@@ -27,6 +28,9 @@ type slowCalls struct {
 func (s *slowCalls) Calling(c *sai.Call) int {
 	if s.began = time.Now(); s.slow {
 		time.Sleep(s.takes)
+	}
+	if c.Object == "port" && c.Name == "set" {
+		s.unbound = time.Now()
 	}
 	if c.Object == "port" && c.Name != "get" {
 		s.ports.Add(1)
@@ -119,4 +123,51 @@ func TestSlowLibraryKeepsDepthForOneCall(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestCallsOfManyEntries: SAI has no bulk call for ACL entries and ACL counters, so a library that takes
+// 1 ms for a call takes 2 s to program 1,000 flows, and to remove them. The kill switch waits for
+// none of them: the port is unbound first.
+func TestCallsOfManyEntries(t *testing.T) {
+	library := saitest.New(t)
+	for _, entries := range []int{1000, 10000} {
+		synctest.Test(t, func(t *testing.T) {
+			const takes = time.Millisecond
+			calls := &slowCalls{takes: takes}
+			lib, err := sai.Open(library.Path, library.Profile("HIDE", "SAI_ACL_ENTRY_ATTR_ACTION_COMPUTE_IPV6_FLOW_LABEL"), calls)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := lib.CreateSwitch(true); err != nil {
+				t.Fatal(err)
+			}
+			d := New(lib, Options{})
+			if err := d.Ports.Set([]engine.Port{{Name: "Ethernet0", Lanes: []uint32{0}}}); err != nil {
+				t.Fatal(err)
+			}
+			e := newTestEngine(t, d, &fakeLedger{})
+			p := policy("Ethernet0")
+			p.FlowCapacity = uint32(entries)
+			reconcile(t, e, p)
+			calls.slow = true
+			began := time.Now()
+			if refused, err := e.AddFlows(flows(entries)); refused > 0 || err != nil {
+				t.Fatalf("%d refused: %v", refused, err)
+			}
+			if took, want := time.Since(began), 2*time.Duration(entries)*takes; took != want {
+				t.Errorf("%d flows are added in %v, want %v", entries, took, want)
+			}
+			began = time.Now()
+			reconcile(t, e, engine.Policy{})
+			if took, most := calls.unbound.Sub(began), 20*takes; took <= 0 || took > most {
+				t.Errorf("the port of %d flows is unbound after %v, want %v at most", entries, took, most)
+			}
+			if took, most := time.Since(began), 2*time.Duration(entries)*takes+20*takes; took > most {
+				t.Errorf("%d flows are removed in %v, want %v at most", entries, took, most)
+			}
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

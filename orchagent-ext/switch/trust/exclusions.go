@@ -73,7 +73,7 @@ func addExclusion(file string, x exclusion, log *slog.Logger) error {
 	files.ReadOptional(file, &all, func(err error) {
 		log.Warn("the file of methods that ended sluiced is unreadable: it is written again", "error", err)
 	})
-	return files.WriteState(file, append(all, x), nil)
+	return files.WriteState(file, append(all, x))
 }
 
 // readExclusions returns the exclusions of a library that a file has; an unreadable file has

@@ -21,7 +21,12 @@ import (
 const (
 	pollInterval = 250 * time.Millisecond // between two checks of the call that is being made
 	publishTime  = time.Second            // limit of one Publish
-	endTime      = 4 * time.Second        // limit of a call after SIGTERM
+
+	// Of the end, which begins with SIGTERM: a container that is stopped is killed after 10 s.
+	endTime  = 7 * time.Second         // until then no call is cut
+	callTime = 4 * time.Second         // age of a call that is cut after that
+	lastTime = 9 * time.Second         // from then on each call is cut
+	exitTime = 9500 * time.Millisecond // when the process has ended in a call
 )
 
 // ExitHung is the exit status where a call of the SAI library hangs after SIGTERM.
@@ -227,17 +232,25 @@ func (g *Guard) publish(ctx context.Context, call string, since time.Time) error
 	return g.c.Publish(ctx, call, since)
 }
 
-// EnforceEnd waits until ctx is done, and ends the process with [ExitHung] where a call
-// hangs for 4 s more.
+// EnforceEnd waits until ctx is done, and ends the process with [ExitHung] where a call goes on for too long
+// after that, within 10 s.
 func (g *Guard) EnforceEnd(ctx context.Context) {
 	<-ctx.Done()
-	time.Sleep(endTime)
+	began := time.Now()
 	for {
-		if call, since := g.Open(); call != "" && time.Since(since) >= endTime {
+		if call, since := g.Open(); call != "" && cuts(time.Since(began), time.Since(since)) {
 			g.c.Log.Error("sluiced ends in a call of the SAI library that does not return; the next one takes over what is on the switch", "call", call, "since", since)
-			_ = g.publish(context.WithoutCancel(ctx), call, since)
+			ctx, stop := context.WithDeadline(context.WithoutCancel(ctx), began.Add(exitTime))
+			_ = g.publish(ctx, call, since)
+			stop()
 			os.Exit(ExitHung)
 		}
 		time.Sleep(pollInterval)
 	}
+}
+
+// cuts reports whether the process ends in a call: a time after SIGTERM, and by the age of the call. A call has
+// 4 s where it begins until 5 s after SIGTERM.
+func cuts(after, age time.Duration) bool {
+	return after >= lastTime || after >= endTime && age >= callTime
 }

@@ -22,8 +22,8 @@ func (r *holdReport) plot(path string) error {
 		}
 		t, h := r.trials[name][0], r.each[name][0]
 		c := chart.Course{
-			Title: name,
-			Note:  fmt.Sprintf("victims %.0f %%, elephants %.0f %%, %.0f packets dropped, deepest queue %.0f kB", 100*h.VictimGoodput, 100*h.ElephantGoodput, h.Drops, h.Deepest/1000),
+			Title: holdNames[name],
+			Note:  h.caption(),
 			Plots: []chart.Plot{
 				{Title: "goodput, Mbit/s", Lines: []chart.Line{rates("victims", t.received[1], victimQP, victims, holdSpan), rates("elephants", t.received[0], elephantQP, elephants, holdSpan)}},
 				{Title: "slow egress queue, kB", Lines: []chart.Line{t.depths.line(slowPort)}},
@@ -33,10 +33,33 @@ func (r *holdReport) plot(path string) error {
 		courses = append(courses, c)
 	}
 	var svg bytes.Buffer
-	if err := chart.Timelines(&svg, "One priority, elephants to a slow egress, victims to a fast one", (holdSpan + drain).Seconds(), courses); err != nil {
+	if err := chart.Timelines(&svg, r.headline(), (holdSpan + drain).Seconds(), courses); err != nil {
 		return err
 	}
 	return os.WriteFile(path, svg.Bytes(), 0o644)
+}
+
+// holdNames are the variants as the picture has them.
+var holdNames = map[string]string{
+	runNone: "No flow control", runPFC: "PFC: the whole priority is paused",
+	runPFCM: "PFCM: the flow that fills the queue is held", runToPFC: "PFCM, and PFC to the sender",
+}
+
+// headline is the title of the picture: the latency of the victims, of 99 packets in 100, with PFC
+// and with holds. Neither drops.
+func (r *holdReport) headline() string {
+	before, after := r.Runs[runPFC], r.Runs[runPFCM]
+	if r.RunsN == 0 || before.VictimP99 == 0 || after.VictimP99 == 0 {
+		return "One priority, elephants to a slow egress, victims to a fast one"
+	}
+	return fmt.Sprintf("Victims of an elephant: p99 %.1f ms with PFC → %.1f ms with holds", before.VictimP99/1000, after.VictimP99/1000)
+}
+
+// caption is the result of a run in words: goodput of victims beside that without elephants, and of
+// elephants beside what their egress carries.
+func (h *holdRun) caption() string {
+	return fmt.Sprintf("victims: p99 %.1f ms, goodput %.0f %%; elephants: %.0f %%; %.0f drops",
+		h.VictimP99/1000, 100*h.VictimGoodput, 100*h.ElephantGoodput, h.Drops)
 }
 
 // rates returns the sum of the goodput of n queue pairs from first on, in Mbit/s by time

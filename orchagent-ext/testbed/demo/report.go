@@ -78,13 +78,14 @@ func (r *report) judge() error {
 	return errors.Join(errs...)
 }
 
-// groups returns the bars before and after; ports have SONiC's names, of four lanes each.
-func (r *report) groups() []chart.Group {
+// groups returns the bars before and after, by their titles; ports have SONiC's names, of four lanes
+// each.
+func (r *report) groups(before, after string) []chart.Group {
 	name := func(path int) string { return fmt.Sprint("Ethernet", 4*(path+1)) }
 	text := func(load uint64) string { return fmt.Sprint(load) }
 	return []chart.Group{
-		r.Balance.Before.Group("before: as the sender left them", name, text),
-		r.Balance.After.Group("after: SLUICE_FLOW_LABEL|global admin_state=enabled", name, text),
+		r.Balance.Before.Group(before, name, text),
+		r.Balance.After.Group(after, name, text),
 	}
 }
 
@@ -94,7 +95,7 @@ const title = "64 queue pairs of one host pair over 4 uplinks: packets of each"
 // print shows the result to people.
 func (r *report) print(w io.Writer) error {
 	fmt.Fprintf(w, "%s\n\n", title)
-	if err := chart.Text(w, r.groups(), chartWidth); err != nil {
+	if err := chart.Text(w, r.groups("before: as the sender left them", "after: SLUICE_FLOW_LABEL|global admin_state=enabled"), chartWidth); err != nil {
 		return err
 	}
 	written := "right"
@@ -117,7 +118,7 @@ func (r *report) write(folder string) error {
 		return err
 	}
 	var svg bytes.Buffer
-	if err := chart.SVG(&svg, title, r.groups()); err != nil {
+	if err := chart.SVG(&svg, title, r.groups("as sent", "with a label")); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, "balance.svg"), svg.Bytes(), 0o644)

@@ -22,12 +22,16 @@ type Process struct {
 	err  error // how it ended; valid when done is closed
 }
 
+// outputDelay is for the output of a process that has ended: another one may have its pipe.
+const outputDelay = 10 * time.Second
+
 // Start starts a command in the node's namespace. It is the leader of a process
 // group, so that the terminal's Ctrl-C stays away from it, and is killed when
 // this process dies. Closing the fabric kills it. It has this process'
 // capabilities less those in without (unix.CAP_*).
 func (n *Node) Start(cmd *exec.Cmd, without ...uintptr) (*Process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = outputDelay
 	enter := func() error {
 		for _, c := range without {
 			if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil {

@@ -197,8 +197,8 @@ static const struct attribute entry_attributes[] = {
 /* The rule of an entry in the data plane. */
 struct entry_state {
 	bool inserted;
-	int shape;
-	struct softsai_key mask, key;
+	int shape; /* which has the mask */
+	struct softsai_key key;
 };
 
 static struct acl_table *table_of(const struct object *entry)
@@ -229,14 +229,14 @@ static sai_status_t insert(struct object *o, const struct acl_rule *rule, bool a
 		acl_delete(table_of(o), rule, shape);
 		return status;
 	}
-	*(struct entry_state *)o->state = (struct entry_state){ true, shape, rule->mask, rule->key };
+	*(struct entry_state *)o->state = (struct entry_state){ true, shape, rule->key };
 	return SAI_STATUS_SUCCESS;
 }
 
 static sai_status_t withdraw(struct object *o)
 {
 	struct entry_state *s = o->state;
-	struct acl_rule rule = { .mask = s->mask, .key = s->key };
+	struct acl_rule rule = { .key = s->key };
 
 	if (!s->inserted)
 		return SAI_STATUS_SUCCESS;
@@ -269,7 +269,7 @@ static sai_status_t entry_remove(struct object *o)
 static sai_status_t entry_set(struct object *o, sai_attr_id_t id)
 {
 	struct entry_state *s = o->state;
-	struct acl_rule rule, old = { .mask = s->mask, .key = s->key };
+	struct acl_rule rule, old = { .key = s->key };
 	struct entry_state before = *s;
 	sai_status_t status = acl_compile(o, &rule);
 
@@ -281,7 +281,8 @@ static sai_status_t entry_set(struct object *o, sai_attr_id_t id)
 		return withdraw(o);
 	if (!s->inserted)
 		return insert(o, &rule, false);
-	if (memcmp(&s->key, &rule.key, sizeof(rule.key)) == 0 && memcmp(&s->mask, &rule.mask, sizeof(rule.mask)) == 0)
+	if (memcmp(&s->key, &rule.key, sizeof(rule.key)) == 0 &&
+	    memcmp(&table_of(o)->shapes[s->shape].mask, &rule.mask, sizeof(rule.mask)) == 0)
 		return acl_update(table_of(o), &rule, s->shape);
 	status = insert(o, &rule, false); /* first the new, then the old: no packet meets neither */
 	if (!status)

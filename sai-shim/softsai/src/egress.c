@@ -17,12 +17,14 @@
 static const char program_name[] = "softsai_egress";
 
 static struct egress_bpf *skel;
-static uint64_t octets; /* of one hold; 0: the ports have no queues */
+static uint64_t octets;	   /* of one hold; 0: the ports have no queues */
+static uint64_t frozen_ms; /* after which the thread of holds counts as frozen */
 static bool tracepoints;
 
-void egress_queues(uint64_t hold_octets)
+void egress_queues(uint64_t hold_octets, uint64_t hold_frozen_ms)
 {
 	octets = hold_octets;
+	frozen_ms = hold_frozen_ms;
 }
 
 struct egress_bpf *egress_programs(void)
@@ -60,6 +62,7 @@ static int load(bool with_tracepoints)
 	skel->rodata->softsai_queues = octets > 0;
 	skel->rodata->softsai_hold_octets = octets;
 	skel->rodata->softsai_hold_packets = SOFTSAI_HOLD_PACKETS;
+	skel->rodata->softsai_hold_frozen = frozen_ms * 1000000;
 	tables_fill((void *)skel->rodata->softsai_crc, (void *)skel->rodata->softsai_bth_len);
 	bpf_program__set_autoload(skel->progs.softsai_enqueue, with_tracepoints);
 	bpf_program__set_autoload(skel->progs.softsai_dequeue, with_tracepoints);

@@ -15,8 +15,11 @@ int egress_attach(uint32_t ifindex);
 /* Detaches it, if it is there. */
 int egress_detach(uint32_t ifindex);
 
-/* Sets that the ports have queues, and the octets of one hold, before the first is attached; 0: no queues. */
-void egress_queues(uint64_t hold_octets);
+/*
+ * Sets that the ports have queues, the octets of one hold (0: no queues), and after how long the thread
+ * of holds counts as frozen, before the first is attached.
+ */
+void egress_queues(uint64_t hold_octets, uint64_t hold_frozen_ms);
 
 /* The programs, if one was attached, or NULL; and whether the kernel takes the tracepoints. */
 struct egress_bpf *egress_programs(void);

@@ -72,6 +72,7 @@ static bool running;
 static int priority;	  /* of the thread: SCHED_FIFO; 0: none */
 static bool lost;	  /* packets got lost in a hold queue: slots have octets there that never leave */
 static uint64_t *beat;	  /* read by the programs; written by this thread alone */
+static uint64_t frozen;	  /* ns after which the thread counts as frozen */
 static uint32_t *is_down; /* the TAP is; set by the program that sees it, cleared by hold_queues_mend */
 
 /*
@@ -82,7 +83,7 @@ static uint64_t alive(void)
 {
 	uint64_t now = slots_now(), before = __atomic_exchange_n(beat, now, __ATOMIC_SEQ_CST);
 
-	if (slots_now() - before <= SOFTSAI_HOLD_FROZEN && !LOAD(*is_down))
+	if (slots_now() - before <= frozen && !LOAD(*is_down))
 		return now;
 	for (uint32_t i = 0; i < hold_limit(); i++) {
 		const struct softsai_hold *h = hold_record(i);
@@ -417,6 +418,7 @@ static int open_tap(uint32_t holds)
 	programs->bss->softsai_hold_cookie = tap.cookie;
 	programs->bss->softsai_hold_beat = slots_now();
 	beat = (uint64_t *)&programs->bss->softsai_hold_beat;
+	frozen = programs->rodata->softsai_hold_frozen;
 	is_down = &programs->bss->softsai_hold_down;
 	STORE(*is_down, 0);
 	return 0;

@@ -22,6 +22,7 @@ static const char *const keys[] = {
 	"SLUICE_CPU_BURST",
 	"SLUICE_HOLDS",
 	"SLUICE_HOLD_BYTES",
+	"SLUICE_HOLD_FROZEN_MS",
 	"SLUICE_LANES", /* former names of these two */
 	"SLUICE_LANE_BYTES",
 	"SLUICE_REALTIME",

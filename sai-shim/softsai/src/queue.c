@@ -178,7 +178,7 @@ static void open_port(uint32_t ifindex)
 void queue_open(const struct queue_options *options, const uint32_t *ifindexes, size_t n)
 {
 	given = *options;
-	egress_queues(options->hold_octets);
+	egress_queues(options->hold_octets, options->hold_frozen_ms);
 	room = n + SOFTSAI_LINES;
 	ports = calloc(room, sizeof(*ports));
 	for (size_t i = 0; ports && i < n; i++)
@@ -270,7 +270,7 @@ sai_status_t queue_release(const uint32_t *ifindexes, size_t n)
 void queue_forget(void)
 {
 	egress_close();
-	egress_queues(0);
+	egress_queues(0, 0);
 	free(ports);
 	ports = NULL;
 	count = 0;

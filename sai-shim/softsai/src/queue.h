@@ -17,6 +17,7 @@ struct queue_options {
 	const struct profile *profile; /* SLUICE_QUEUE_RATE and SLUICE_QUEUE_BYTES, which were checked */
 	uint64_t holds;		       /* flows that can be held at once */
 	uint64_t hold_octets;	       /* that wait in one hold */
+	uint64_t hold_frozen_ms;       /* after which the thread of holds counts as frozen */
 	uint64_t realtime;	       /* SCHED_FIFO priority of threads; 0: none */
 };
 

@@ -188,6 +188,8 @@ static bool queue_profile(const struct profile *profile, struct queue_options *o
 	    !profile_number(profile, "SLUICE_LANE_BYTES", 65536, 1 << 30, 4 << 20, &options->hold_octets) ||
 	    !profile_number(profile, "SLUICE_HOLD_BYTES", 65536, 1 << 30, options->hold_octets,
 			    &options->hold_octets) ||
+	    !profile_number(profile, "SLUICE_HOLD_FROZEN_MS", 50, 60000, SOFTSAI_HOLD_FROZEN_MS,
+			    &options->hold_frozen_ms) ||
 	    !profile_number(profile, "SLUICE_REALTIME", 0, 99, 10, &options->realtime))
 		return false;
 	options->profile = profile;

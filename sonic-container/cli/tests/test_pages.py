@@ -4,6 +4,7 @@ print into the pages: SLUICE_PAGES_UPDATE=1 /usr/bin/python3 -m pytest sonic-con
 """
 
 import glob
+import json
 import os
 import re
 
@@ -20,7 +21,7 @@ def read(page):
 
 
 # What sluiced says of a switch that computes labels, on which the port of
-# docs/sonic.md is the only one.
+# docs/sonic-vs.md is the only one.
 SAYS = {
     6: {'SLUICE_STATE|global': {
             'state': 'running', 'driver': 'sai', 'version': '0.1.0', 'flow_label': 'active', 'flow_label_method': 'compute',
@@ -70,6 +71,12 @@ TELLING = {
 }
 
 
+# And what it says on docs/sonic.md, where syncd owns the ASIC: right after the installation, and
+# with placement. tests/e2e/sonic_page_test.go compares these rows with those of a running one.
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'orchagent.json'), encoding='utf-8') as rows:
+    STOCK = json.load(rows)
+
+
 @pytest.mark.parametrize('page', [page for page in PAGES if BLOCK.search(read(page))])
 def test_page(switch, page):
     text = read(page)
@@ -78,10 +85,13 @@ def test_page(switch, page):
         for number, rows in databases.items():
             switch.put(number, rows)
 
-    says(SAYS)
+    stock = page == 'docs/sonic.md'
+    says({6: STOCK['installed']} if stock else SAYS)
 
     def run_block(block):
         lines = []
+        if stock and 'placement set' in block.group(1):
+            says({6: STOCK['placed']})
         if 'stream-id-scope global' in block.group(1):
             says(IN_A_FLEET)
         if 'show sluice holds' in block.group(1):

@@ -4,6 +4,7 @@ go 1.26.8
 
 require (
 	github.com/vmware/go-ipfix v0.13.0
+	golang.org/x/sys v0.49.0
 	k8s.io/klog/v2 v2.130.1
 	sluice v0.0.0
 )
@@ -18,7 +19,6 @@ require (
 	github.com/pion/transport/v5 v5.0.0 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
 )
 
 replace sluice => ../../..

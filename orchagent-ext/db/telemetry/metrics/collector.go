@@ -113,7 +113,7 @@ func (t *table) send(r rows.Row, ch chan<- prometheus.Metric) (skipped int) {
 	}
 	var key []string
 	if t.only == "" {
-		key = strings.SplitN(r.Key, "|", t.keys)
+		key = strings.SplitN(r.Key, "|", len(t.keys))
 		for i := range key {
 			key[i] = visible(key[i])
 		}

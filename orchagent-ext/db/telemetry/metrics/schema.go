@@ -35,16 +35,20 @@ type leaf struct {
 	scale  float64  // to base units
 	labels []string // values that follow those of the key
 	values []string // of a choice
+	metric string   // name of the metric; "" of a label of the info
+	last   string   // name of the label that follows those of the key; "": none
+	digits int      // of a decimal64 behind its point
 }
 
 // table is a table that is exported.
 type table struct {
 	name, database string
-	only           string // key of its only row
-	keys           int    // leaves of the key of a list
+	only           string   // key of its only row
+	keys           []string // labels of the key of a list
 	leaves         map[string]*leaf
 	info           *prometheus.Desc // or nil
 	names          []string         // leaves that are the info's labels
+	infoName       string           // name of the info's metric; "": it has none
 }
 
 // prefix of all names of metrics.
@@ -89,7 +93,7 @@ func newTable(database string, e *yang.Entry) *table {
 			labels[i] = noun
 		}
 	}
-	t.keys = len(keys)
+	t.keys = labels
 	listed := database == "STATE_DB" && t.only == "" && !slices.Contains(lists, e.Name)
 	for _, name := range slices.Sorted(maps.Keys(row.Dir)) {
 		if slices.Contains(keys, name) {
@@ -109,15 +113,17 @@ func newTable(database string, e *yang.Entry) *table {
 		t.leaves[name] = l
 	}
 	if len(t.names) > 0 {
-		t.info = prometheus.NewDesc(join(prefix, noun, "info"), help(e, strings.Join(t.names, ", ")), t.names, nil)
+		t.infoName = join(prefix, noun, "info")
+		t.info = prometheus.NewDesc(t.infoName, help(e, strings.Join(t.names, ", ")), t.names, nil)
 	}
 	return t
 }
 
 // newLeaf returns the metric of a leaf, or nil for one that is left out.
 func newLeaf(noun string, labels []string, e *yang.Entry) *leaf {
-	l := &leaf{value: prometheus.GaugeValue, scale: 1}
+	l := &leaf{value: prometheus.GaugeValue, scale: 1, digits: e.Type.FractionDigits}
 	name, text := e.Name, help(e, e.Name)
+	keys := len(labels)
 	stem, quantile, _ := strings.Cut(name, "_us_")
 	switch {
 	case quantiles[quantile] != "":
@@ -154,7 +160,11 @@ func newLeaf(noun string, labels []string, e *yang.Entry) *leaf {
 		l.kind = infoLabel
 		return l
 	}
-	l.desc = prometheus.NewDesc(join(prefix, noun, name), text, labels, nil)
+	l.metric = join(prefix, noun, name)
+	if len(labels) > keys {
+		l.last = labels[keys]
+	}
+	l.desc = prometheus.NewDesc(l.metric, text, labels, nil)
 	return l
 }
 

@@ -19,7 +19,7 @@
 #define SOFTSAI_HOLD_GUARD 1			      /* one that is there as long as the process lives */
 #define SOFTSAI_HOLD_RING 4096			      /* packets that a queue of the TAP holds */
 #define SOFTSAI_HOLD_PACKETS (SOFTSAI_HOLD_RING - 64) /* that wait in a hold: two CPUs may add one at once */
-#define SOFTSAI_HOLD_FROZEN 100000000 /* ns after which the thread of holds counts as frozen: nothing new waits */
+#define SOFTSAI_HOLD_FROZEN_MS 100 /* after which the thread of holds counts as frozen: nothing new waits */
 #define SOFTSAI_EVENT_HEAD 498 /* octets of a packet in an event: with the Ethernet header the headroom of headers */
 #define SOFTSAI_REPEAT 2000000 /* ns after which the event of a flow above its high mark is raised again */
 

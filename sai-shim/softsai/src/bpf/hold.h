@@ -44,6 +44,7 @@ struct {
 } soft_holds SEC(".maps");
 
 const volatile __u64 softsai_hold_octets;  /* that wait in one hold at most */
+const volatile __u64 softsai_hold_frozen;  /* ns after which its thread counts as frozen */
 const volatile __u64 softsai_hold_packets; /* as many as fit into the TAP's ring, which would drop silently */
 
 __u32 softsai_stream_seed; /* of SAI_SWITCH_ATTR_STREAM_SEED, network order */
@@ -146,7 +147,7 @@ static __always_inline bool cannot_hold(void)
 {
 	__s64 now = bpf_ktime_get_ns();
 
-	return now - *(volatile __s64 *)&softsai_hold_beat > SOFTSAI_HOLD_FROZEN ||
+	return now - *(volatile __s64 *)&softsai_hold_beat > (__s64)softsai_hold_frozen ||
 	       *(volatile __u32 *)&softsai_hold_down;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package auth
+package login
 
 import (
 	"hash/maphash"
@@ -42,8 +42,8 @@ func Source(a net.Addr) netip.Prefix {
 	return p
 }
 
-// login is a user and where a client claims to be that user from.
-type login struct {
+// pair is a user and where a client claims to be that user from.
+type pair struct {
 	user   string
 	source netip.Prefix
 }
@@ -56,17 +56,17 @@ type attempts struct {
 	mu sync.Mutex
 	// free: when the wrong passwords of a bucket are forgotten
 	free  [buckets]time.Time
-	known map[login]time.Time
+	known map[pair]time.Time
 }
 
 // newAttempts returns limits without attempts. The seed of their hash is random, so that
 // outsiders cannot choose names that share a bucket.
 func newAttempts() *attempts {
-	return &attempts{seed: maphash.MakeSeed(), known: make(map[login]time.Time)}
+	return &attempts{seed: maphash.MakeSeed(), known: make(map[pair]time.Time)}
 }
 
 // of returns the buckets that count for a login.
-func (a *attempts) of(l login) []*time.Time {
+func (a *attempts) of(l pair) []*time.Time {
 	at := func(key any) *time.Time { return &a.free[maphash.Comparable(a.seed, key)%buckets] }
 	if _, ok := a.known[l]; ok {
 		return []*time.Time{at(l)}
@@ -75,7 +75,7 @@ func (a *attempts) of(l login) []*time.Time {
 }
 
 // wait returns how long the passwords of a login are refused unchecked; 0: it may try.
-func (a *attempts) wait(l login, now time.Time) time.Duration {
+func (a *attempts) wait(l pair, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var wait time.Duration
@@ -88,7 +88,7 @@ func (a *attempts) wait(l login, now time.Time) time.Duration {
 }
 
 // wrong counts a wrong password.
-func (a *attempts) wrong(l login, now time.Time) {
+func (a *attempts) wrong(l pair, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, free := range a.of(l) {
@@ -100,11 +100,11 @@ func (a *attempts) wrong(l login, now time.Time) {
 }
 
 // right remembers a login whose password was right.
-func (a *attempts) right(l login, now time.Time) {
+func (a *attempts) right(l pair, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, ok := a.known[l]; !ok && len(a.known) >= mostKnown {
-		var oldest login
+		var oldest pair
 		for k, at := range a.known {
 			if t, ok := a.known[oldest]; !ok || at.Before(t) {
 				oldest = k
@@ -116,7 +116,7 @@ func (a *attempts) right(l login, now time.Time) {
 }
 
 // knows reports whether a login has succeeded before.
-func (a *attempts) knows(l login) bool {
+func (a *attempts) knows(l pair) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	_, ok := a.known[l]

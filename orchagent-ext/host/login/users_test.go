@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package auth
+package login
 
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -88,7 +91,7 @@ func TestLoginLimitAppliesToKnownPasswords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 10 * wrongAtOnce { // for long enough, however slow this is
-		u.attempts.wrong(login{"alice", from("").Source}, time.Now())
+		u.attempts.wrong(pair{"alice", from("").Source}, time.Now())
 	}
 	if err := u.Check(t.Context(), "alice", "ecila", from("10.0.0.1:2")); !errors.Is(err, ErrWait) {
 		t.Errorf("another connection: %v", err)
@@ -106,34 +109,52 @@ func TestLoginLimitAppliesToKnownPasswords(t *testing.T) {
 func TestLoginLimitOfWrongPasswords(t *testing.T) {
 	from := func(n byte) netip.Prefix { return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, n}), 32) }
 	now := time.Unix(1_800_000_000, 0)
-	mayTry := func(a *attempts, what string, l login, want bool) {
+	mayTry := func(a *attempts, what string, l pair, want bool) {
 		t.Helper()
 		if wait := a.wait(l, now); (wait == 0) != want {
 			t.Errorf("%s: waits %v", what, wait)
 		}
 	}
-	a := newAttempts()
-	a.right(login{"alice", from(9)}, now)
-	for n := range byte(10) {
-		mayTry(a, "a guess of alice's password", login{"alice", from(n + 20)}, true)
-		a.wrong(login{"alice", from(n + 20)}, now)
-	}
-	mayTry(a, "alice from elsewhere", login{"alice", from(1)}, false)
-	mayTry(a, "alice from where she was before", login{"alice", from(9)}, true)
-	mayTry(a, "bob", login{"bob", from(1)}, true)
+	keys := []any{pair{"alice", from(9)}, "alice", "bob", "carol", from(1), from(2), from(9)}
 	for n := range 10 {
-		a.wrong(login{fmt.Sprint("guess", n), from(2)}, now)
+		keys = append(keys, from(byte(n+20)), fmt.Sprint("guess", n))
 	}
-	mayTry(a, "anyone from where guesses came from", login{"carol", from(2)}, false)
+	a := attemptsApart(keys)
+	a.right(pair{"alice", from(9)}, now)
+	for n := range byte(10) {
+		mayTry(a, "a guess of alice's password", pair{"alice", from(n + 20)}, true)
+		a.wrong(pair{"alice", from(n + 20)}, now)
+	}
+	mayTry(a, "alice from elsewhere", pair{"alice", from(1)}, false)
+	mayTry(a, "alice from where she was before", pair{"alice", from(9)}, true)
+	mayTry(a, "bob", pair{"bob", from(1)}, true)
+	for n := range 10 {
+		a.wrong(pair{fmt.Sprint("guess", n), from(2)}, now)
+	}
+	mayTry(a, "anyone from where guesses came from", pair{"carol", from(2)}, false)
 	for range 10 {
-		a.wrong(login{"alice", from(9)}, now)
+		a.wrong(pair{"alice", from(9)}, now)
 	}
-	mayTry(a, "alice's pair after its own wrong passwords", login{"alice", from(9)}, false)
+	mayTry(a, "alice's pair after its own wrong passwords", pair{"alice", from(9)}, false)
 	now = now.Add(wrongEvery)
-	for _, l := range []login{{"alice", from(1)}, {"carol", from(2)}, {"alice", from(9)}} {
+	for _, l := range []pair{{"alice", from(1)}, {"carol", from(2)}, {"alice", from(9)}} {
 		mayTry(a, "after ten seconds", l, true)
 		a.wrong(l, now)
 		mayTry(a, "and wrong again", l, false)
+	}
+}
+
+// attemptsApart returns limits without attempts, by a seed for which no two of the keys share a bucket:
+// one random seed in fifteen or so has two that do.
+func attemptsApart(keys []any) *attempts {
+	for {
+		a, taken := newAttempts(), map[uint64]bool{}
+		for _, k := range keys {
+			taken[maphash.Comparable(a.seed, k)%buckets] = true
+		}
+		if len(taken) == len(keys) {
+			return a
+		}
 	}
 }
 
@@ -141,9 +162,9 @@ func TestLoginLimitOfWrongPasswords(t *testing.T) {
 func TestLoginLimitOfKnownPairs(t *testing.T) {
 	a := newAttempts()
 	for n := range 2 * mostKnown {
-		a.right(login{user: fmt.Sprint(n)}, time.Unix(int64(n), 0))
+		a.right(pair{user: fmt.Sprint(n)}, time.Unix(int64(n), 0))
 	}
-	if len(a.known) != mostKnown || a.knows(login{user: "0"}) || !a.knows(login{user: fmt.Sprint(2*mostKnown - 1)}) {
+	if len(a.known) != mostKnown || a.knows(pair{user: "0"}) || !a.knows(pair{user: fmt.Sprint(2*mostKnown - 1)}) {
 		t.Errorf("%d pairs are known", len(a.known))
 	}
 }
@@ -161,4 +182,14 @@ func TestSourceOfAnAddress(t *testing.T) {
 	if got := Source(&net.UnixAddr{Name: "@", Net: "unix"}); got.IsValid() {
 		t.Errorf("a unix socket: %v", got)
 	}
+}
+
+// write writes a file of users.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "users")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package auth
+package login
 
 import (
 	"log/slog"
@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// file is the parsed content of one or more files, which are parsed again when one of
+// File is the parsed content of one or more files, which are parsed again when one of
 // them changes.
-type file[T any] struct {
+type File[T any] struct {
 	paths []string
 	parse func() (T, error)
 	log   *slog.Logger
@@ -27,9 +27,9 @@ type stamp struct {
 	time time.Time
 }
 
-// open reads the files for the first time.
-func open[T any](log *slog.Logger, parse func() (T, error), paths ...string) (*file[T], error) {
-	f := &file[T]{paths: paths, parse: parse, log: log}
+// Open reads the files for the first time. parse reads and checks them.
+func Open[T any](log *slog.Logger, parse func() (T, error), paths ...string) (*File[T], error) {
+	f := &File[T]{paths: paths, parse: parse, log: log}
 	f.stamps = f.stat()
 	var err error
 	f.value, err = parse()
@@ -37,7 +37,7 @@ func open[T any](log *slog.Logger, parse func() (T, error), paths ...string) (*f
 }
 
 // stat returns the stamps of the files; a missing file has the zero value.
-func (f *file[T]) stat() []stamp {
+func (f *File[T]) stat() []stamp {
 	all := make([]stamp, len(f.paths))
 	for i, p := range f.paths {
 		if info, err := os.Stat(p); err == nil {
@@ -47,8 +47,8 @@ func (f *file[T]) stat() []stamp {
 	return all
 }
 
-// get returns the content of the files, or their last valid content.
-func (f *file[T]) get() T {
+// Get returns the content of the files, or their last valid content.
+func (f *File[T]) Get() T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.stat()

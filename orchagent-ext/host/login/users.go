@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package auth
+package login
 
 import (
 	"context"
@@ -36,7 +36,7 @@ const (
 
 // Users are names and passwords.
 type Users struct {
-	file     *file[*userFile]
+	file     *File[*userFile]
 	attempts *attempts
 	salt     [32]byte
 
@@ -66,7 +66,7 @@ var ErrWait = errors.New("no more logins for now")
 // OpenUsers reads a file of lines NAME:HASH, the hash of bcrypt; empty lines and
 // lines that begin with # are ignored.
 func OpenUsers(path string, log *slog.Logger) (*Users, error) {
-	f, err := open(log, func() (*userFile, error) { return readUsers(path) }, path)
+	f, err := Open(log, func() (*userFile, error) { return readUsers(path) }, path)
 	if err != nil {
 		return nil, err
 	}
@@ -125,12 +125,12 @@ type Origin struct {
 // passes without another hash. During a wait it passes on the same connection only:
 // elsewhere that would distinguish a correct guess from a wrong one.
 func (u *Users) Check(ctx context.Context, name, password string, from Origin) error {
-	users := u.file.get()
+	users := u.file.Get()
 	here, known := u.digest(users, name, password, from.Connection)
 	if known && u.wasRight(here) {
 		return nil
 	}
-	l := login{name, from.Source}
+	l := pair{name, from.Source}
 	if err := u.mayTry(l); err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (u *Users) Check(ctx context.Context, name, password string, from Origin) e
 // Still checks that the password that admitted a connection is still the user's. It is
 // cheap enough for each RPC: it looks for the digest of a password that was right before.
 func (u *Users) Still(name, password string, from Origin) error {
-	digest, known := u.digest(u.file.get(), name, password, from.Connection)
+	digest, known := u.digest(u.file.Get(), name, password, from.Connection)
 	if !known || !u.wasRight(digest) {
 		return fmt.Errorf("user %q has been removed or has another password", name)
 	}
@@ -180,7 +180,7 @@ func (u *Users) Still(name, password string, from Origin) error {
 }
 
 // mayTry returns [ErrWait] with the time to wait, or nil.
-func (u *Users) mayTry(l login) error {
+func (u *Users) mayTry(l pair) error {
 	wait := u.attempts.wait(l, time.Now())
 	if wait <= 0 {
 		return nil
