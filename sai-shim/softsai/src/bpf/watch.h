@@ -4,9 +4,8 @@
  * every qdisc of the machine, so they are attached only while they are needed.
  *
  * A packet that HTB drops on the way in is not seen here; the egress program foresees it. One
- * that the netdev refuses comes out
- * twice: the qdisc counts those. Packets that a reset discards never come out: the next packet
- * finds the port empty.
+ * that the netdev refuses comes out twice: the qdisc counts those. Packets that a reset discards
+ * never come out: the next packet finds the port empty.
  */
 #ifndef SOFTSAI_WATCH_H
 #define SOFTSAI_WATCH_H
@@ -204,11 +203,9 @@ static __always_inline void leave(struct sk_buff *skb, const struct softsai_hand
 	s->octets = s->octets < h->length || over(s, line) ? 0 : s->octets - h->length;
 	mark = passed(s, line, queue, s->octets + s->held, &now);
 	/*
-	 * The place of its arrival may be another flow's by now. So the high mark is repeated
-	 * by packets that come
-	 * alone: two that leave and come at one rate would let those that leave always be
-	 * first, and a flow that
-	 * comes by another port since would never be seen there.
+	 * The place of its arrival may be another flow's by now. So the high mark is repeated by
+	 * packets that come alone: two that leave and come at one rate would let those that leave
+	 * always be first, and a flow that comes by another port since would never be seen there.
 	 */
 	if (mark != MARK_NONE && !(mark == MARK_HIGH && s->above & SOFTSAI_ABOVE_HIGH))
 		tell(skb, s, line, s->octets + s->held, 0, mark, now);
