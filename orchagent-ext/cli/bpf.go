@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gopacket/gopacket/layers"
 	"golang.org/x/net/bpf"
 
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/capture/link"
 )
 
 // bpfFlag is a filter of classic BPF: an expression of pcap-filter(7), which tcpdump
@@ -22,22 +22,22 @@ import (
 type bpfFlag struct {
 	expression string
 	// machines run the program for frames of a link type.
-	machines map[layers.LinkType]*bpf.VM
+	machines map[link.Type]*bpf.VM
 }
 
 // compilers are the names that tcpdump -y has for link types.
-var compilers = map[layers.LinkType]string{
-	layers.LinkTypeEthernet: "EN10MB", layers.LinkTypeRaw: "RAW", layers.LinkTypeLinuxSLL: "LINUX_SLL",
+var compilers = map[link.Type]string{
+	link.Ethernet: "EN10MB", link.Raw: "RAW", link.SLL: "LINUX_SLL",
 }
 
 // Set implements [pflag.Value]: it compiles the expression for Ethernet, so that errors
 // show before the first packet.
 func (f *bpfFlag) Set(s string) error {
-	vm, err := compile(s, layers.LinkTypeEthernet)
+	vm, err := compile(s, link.Ethernet)
 	if err != nil {
 		return err
 	}
-	*f = bpfFlag{s, map[layers.LinkType]*bpf.VM{layers.LinkTypeEthernet: vm}}
+	*f = bpfFlag{s, map[link.Type]*bpf.VM{link.Ethernet: vm}}
 	return nil
 }
 
@@ -67,12 +67,12 @@ func (f *bpfFlag) matches(frame *capture.Frame) (bool, error) {
 
 // compile returns the machine of a filter, compiled for a link type where it is an
 // expression.
-func compile(filter string, link layers.LinkType) (*bpf.VM, error) {
+func compile(filter string, of link.Type) (*bpf.VM, error) {
 	program := filter
 	if !isProgram(filter) {
-		on, known := compilers[link]
+		on, known := compilers[of]
 		if !known {
-			return nil, fmt.Errorf("frames with a header of type %v need a program instead of an expression", link)
+			return nil, fmt.Errorf("frames of %v need a program instead of an expression", of)
 		}
 		out, err := exec.Command("tcpdump", "-ddd", "-y", on, "--", filter).Output() //nolint:gosec // the user's own filter, as one word
 		var ended *exec.ExitError

@@ -211,7 +211,7 @@ func (x *export) meter(cmd *cobra.Command, name string, to func([]ipfix.Record) 
 		now := f.Nanos()
 		if err != nil {
 			if !errors.Is(err, roce.ErrNotRoCE) {
-				x.process.Ignored.Add(1, uint64(f.Info.Length), now)
+				x.process.Ignored.Add(1, uint64(f.Length), now)
 			}
 			return nil
 		}

@@ -236,9 +236,9 @@ func TestNamesInACaptureAreShownAsATerminalMayHaveThem(t *testing.T) {
 	if err = errors.Join(err, createErr); err != nil {
 		t.Fatal(err)
 	}
-	w, err := pcapgo.NewNgWriterInterface(file, pcapgo.NgInterface{Name: hostile, LinkType: f.Link}, pcapgo.DefaultNgWriterOptions)
+	w, err := pcapgo.NewNgWriterInterface(file, pcapgo.NgInterface{Name: hostile, LinkType: layers.LinkType(f.Link)}, pcapgo.DefaultNgWriterOptions)
 	for err == nil {
-		if err = w.WritePacket(f.Info, f.Data); err == nil {
+		if err = w.WritePacket(gopacket.CaptureInfo{Timestamp: f.Time, CaptureLength: len(f.Data), Length: f.Length}, f.Data); err == nil {
 			f, err = from.Next()
 		}
 	}

@@ -38,7 +38,7 @@ const leastCapacity = 1 << 12
 // full table evicts, so that a capture with more flows than flowCapacity is still counted
 // as a whole.
 func newFlowTable(r frameSource, removed func(*flow.Flow, flow.Reason)) *flow.Table {
-	return flow.NewTable(flow.Config{Capacity: capacityFor(r), Removed: removed})
+	return flow.NewTable(flow.Config{Capacity: capacityFor(r), Removed: removed, Growing: true})
 }
 
 // flowRecord is one flow as decode --flows prints it.

@@ -9,8 +9,6 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,7 +67,7 @@ func (h *healthTable) records() iter.Seq[healthRecord] {
 		qp    uint32
 		at    int // in gone, and behind that in the table
 	}
-	var places []place
+	places := make([]place, 0, len(h.gone)+h.table.Len())
 	for i, r := range h.gone {
 		places = append(places, place{r.Bytes, nanosOf(r.First), r.DstQP, i})
 	}
@@ -96,9 +94,11 @@ func (h *healthTable) records() iter.Seq[healthRecord] {
 
 // print prints the connections as a table, or as JSON.
 func (h *healthTable) print(cmd *cobra.Command, format output.Format) error {
-	out := bufio.NewWriter(cmd.OutOrStdout())
+	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
 	encoder := format.Encoder(out)
 	var rows *output.Table
+	var text texts
+	known := hosts{}
 	if !format.Data() {
 		rows = healthColumns.Table(out, format.Style(cmd.OutOrStdout()))
 	}
@@ -109,7 +109,7 @@ func (h *healthTable) print(cmd *cobra.Command, format output.Format) error {
 			}
 			continue
 		}
-		rows.Row(r.cells()...)
+		rows.Row(r.row(&text, known)...)
 	}
 	if rows != nil {
 		if err := rows.End(); err != nil {
@@ -121,11 +121,7 @@ func (h *healthTable) print(cmd *cobra.Command, format output.Format) error {
 
 // String counts the connections.
 func (h *healthTable) String() string {
-	n := len(h.gone)
-	for range h.table.All() {
-		n++
-	}
-	text := kit.Plural(n, "direction")
+	text := kit.Plural(len(h.gone)+h.table.Len(), "direction")
 	if h.more > 0 {
 		text += fmt.Sprintf(", and %d more, which are not shown", h.more)
 	}
@@ -268,66 +264,6 @@ func newHealthRecord(d *health.Direction) healthRecord {
 		r.Received = &received
 	}
 	return r
-}
-
-// healthColumns are those of the table.
-var healthColumns = output.Columns{
-	Header: []string{"SRC", "DST", "DST-QP", "SRC-QP", "PACKETS", "CE", "MBIT/S", "MESSAGES", "P50", "GAPS", "LOST", "REORDERED", "DUPLICATES", "RESENT", "NAKS", "CNPS", "RTT-P50", "RTT-P99", "STALLS"},
-	Spare:  []string{"STALLS", "P50", "MESSAGES", "RTT-P50", "RTT-P99", "SRC-QP", "DUPLICATES", "GAPS", "REORDERED", "RESENT", "MBIT/S", "CNPS", "CE", "PACKETS"},
-}
-
-// cells returns the record as a row. Answers are in the row of the direction that
-// they are about; where that is unknown they are in the row of their sender, with
-// the word "sent".
-func (r healthRecord) cells() []string {
-	goodput, messages, size, p50, p99, stalls := "-", "-", "-", "-", "-", "-"
-	if r.Goodput != nil && r.Payload > 0 {
-		goodput = strconv.FormatFloat(*r.Goodput/1e6, 'f', 1, 64)
-	}
-	if m := r.Messages; m != nil {
-		messages, size = number(m.Count), strconv.FormatFloat(m.P50, 'f', 0, 64)
-	}
-	if t := r.RTT; t != nil {
-		p50, p99 = fmt.Sprintf("%.1fus", t.P50), fmt.Sprintf("%.1fus", t.P99)
-	}
-	if r.Stalls > 0 {
-		stalls = fmt.Sprintf("%d, %.0fus", r.Stalls, r.LongestStall)
-	}
-	of, said := r.Received, ""
-	if of == nil {
-		of, said = &r.Sent, "sent "
-	}
-	return []string{
-		r.Src.String(), r.Dst.String(), qpText(r.DstQP), srcQPText(r.SrcQP), number(r.Packets), strconv.FormatFloat(100*r.CEShare, 'f', 2, 64) + "%", goodput, messages, size,
-		number(r.Gaps), number(r.Lost), number(r.Reordered), number(r.Duplicates), number(r.Retransmitted),
-		of.naks(said), of.cnps(said), p50, p99, stalls,
-	}
-}
-
-// number returns n in decimal.
-func number(n uint64) string { return strconv.FormatUint(n, 10) }
-
-// naks returns the kinds of NAKs with their numbers, after the side that sent them; "-"
-// without any.
-func (a *answers) naks(said string) string {
-	var list []string
-	for why := roce.NotNAK + 1; why < roce.NumNAKs && len(a.NAKs) > 0; why++ {
-		if n := a.NAKs[why.String()]; n > 0 {
-			list = append(list, fmt.Sprintf("%s:%d", why, n))
-		}
-	}
-	if list == nil {
-		return "-"
-	}
-	return said + strings.Join(list, ",")
-}
-
-// cnps returns the number of CNPs after the side that sent them; "-" for 0.
-func (a *answers) cnps(said string) string {
-	if a.CNPs == 0 {
-		return "-"
-	}
-	return said + fmt.Sprint(a.CNPs)
 }
 
 // printHealth reads packets to their end, and prints how the connections fare.

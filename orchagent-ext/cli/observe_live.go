@@ -6,9 +6,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/gopacket/gopacket/layers"
-
 	"sluice/orchagent-ext/cli/capture"
+	"sluice/orchagent-ext/cli/capture/link"
 	"sluice/orchagent-ext/cli/kit"
 	"sluice/orchagent-ext/cli/socket"
 )
@@ -22,11 +21,11 @@ type liveFrames struct {
 }
 
 // linkUser is the first of the link types that users define.
-const linkUser layers.LinkType = 147
+const linkUser link.Type = 147
 
 // linkTypes are those of captures. Packets with another header count as other
 // than RoCEv2.
-var linkTypes = map[socket.Kind]layers.LinkType{socket.Other: linkUser, socket.Ethernet: layers.LinkTypeEthernet, socket.IP: layers.LinkTypeRaw}
+var linkTypes = map[socket.Kind]link.Type{socket.Other: linkUser, socket.Ethernet: link.Ethernet, socket.IP: link.Raw}
 
 // openLive opens devices for reading frames; a list with "any" means all devices. It
 // takes CAP_NET_RAW.
@@ -53,7 +52,7 @@ func (l *liveFrames) Next() (*capture.Frame, error) {
 	f := &l.frame
 	f.Number++
 	f.Data, f.Time, f.Link = got.Data, got.Time, linkTypes[got.Kind]
-	f.Info.CaptureLength, f.Info.Length, f.Info.InterfaceIndex = len(got.Data), got.Length, got.Index
+	f.Length, f.Index = got.Length, got.Index
 	f.In, f.Out = got.Device, ""
 	if got.Outgoing {
 		f.In, f.Out = "", got.Device

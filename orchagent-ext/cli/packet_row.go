@@ -4,6 +4,7 @@ package cli
 
 import (
 	"net/netip"
+	"strconv"
 	"time"
 )
 
@@ -32,6 +33,24 @@ type texts struct {
 
 // add ends a cell, whose text was appended to t.b.
 func (t *texts) add(b []byte) { t.b, t.ends = b, append(t.ends, len(b)) }
+
+// word adds a cell.
+func (t *texts) word(s string) *texts {
+	t.add(append(t.b, s...))
+	return t
+}
+
+// number adds a cell of a number in decimal.
+func (t *texts) number(n uint64) *texts {
+	t.add(strconv.AppendUint(t.b, n, 10))
+	return t
+}
+
+// micros ends a cell with a time in microseconds.
+func (t *texts) micros(us float64, digits int) *texts {
+	t.add(append(strconv.AppendFloat(t.b, us, 'f', digits, 64), "us"...))
+	return t
+}
 
 // take returns the cells, which are valid until the next call, and starts the next row.
 func (t *texts) take() []string {

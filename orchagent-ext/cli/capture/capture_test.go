@@ -32,7 +32,7 @@ type record struct {
 	Time   time.Time
 	Data   []byte
 	Length int
-	Link   layers.LinkType
+	Link   link.Type
 	Record []byte
 }
 
@@ -52,7 +52,7 @@ func readAll(t *testing.T, name string) []record {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, record{f.Time, bytes.Clone(f.Data), f.Info.Length, f.Link, bytes.Clone(f.record)})
+		all = append(all, record{f.Time, bytes.Clone(f.Data), f.Length, f.Link, bytes.Clone(f.record)})
 	}
 }
 
@@ -187,14 +187,14 @@ func TestLinkTypes(t *testing.T) {
 	sll := append(make([]byte, 14), append([]byte{0x08, 0x00}, ip...)...)
 	sll2 := append([]byte{0x08, 0x00}, append(make([]byte, 18), ip...)...)
 	for _, tt := range []struct {
-		link layers.LinkType
+		link link.Type
 		data []byte
 	}{
-		{layers.LinkTypeEthernet, ethernet},
-		{layers.LinkTypeRaw, ip}, {layers.LinkTypeIPv4, ip}, {layers.LinkType(link.RawBSD), ip},
-		{layers.LinkTypeLinuxSLL, sll}, {layers.LinkType(link.SLL2), sll2},
+		{link.Ethernet, ethernet},
+		{link.Raw, ip}, {link.IPv4, ip}, {link.RawBSD, ip},
+		{link.SLL, sll}, {link.SLL2, sll2},
 	} {
-		f := Frame{Data: tt.data, Link: tt.link, Info: gopacket.CaptureInfo{Length: len(tt.data)}}
+		f := Frame{Data: tt.data, Link: tt.link, Length: len(tt.data)}
 		var p roce.Packet
 		if err := f.Parse(&p, roce.LookLink); err != nil || p.DestQP() != 0x48 {
 			t.Errorf("link type %v: %v", tt.link, err)
@@ -204,7 +204,7 @@ func TestLinkTypes(t *testing.T) {
 			t.Errorf("link type %v: three octets were taken for a packet", tt.link)
 		}
 	}
-	f := Frame{Data: ip, Link: layers.LinkType(link.InfiniBand)}
+	f := Frame{Data: ip, Link: link.InfiniBand}
 	if err := f.Parse(new(roce.Packet), roce.LookLink); !errors.Is(err, roce.ErrNotRoCE) {
 		t.Errorf("unknown link type: %v", err)
 	}

@@ -5,9 +5,7 @@ package capture
 import (
 	"time"
 
-	"github.com/gopacket/gopacket"
-	"github.com/gopacket/gopacket/layers"
-
+	"sluice/orchagent-ext/cli/capture/link"
 	"sluice/orchagent-ext/cli/capture/savefile"
 	"sluice/orchagent-ext/flows/flow"
 	"sluice/orchagent-ext/wire/sflow"
@@ -20,13 +18,14 @@ type Frame struct {
 	// Data has the frame's octets as far as the capture has them, and is valid until the
 	// next one.
 	Data []byte
-	// Info has Length, octets on the wire, CaptureLength, and InterfaceIndex. Its time is
-	// not set.
-	Info gopacket.CaptureInfo
+	// Length is that on the wire, octets: at least that of Data.
+	Length int
+	// Index is the number of the interface; 0 where there is one alone
+	Index int
 	// Time is within 1677 to 2262; the zero value: the file has none for this packet
 	Time time.Time
 	// Link is the type of the first header.
-	Link    layers.LinkType
+	Link    link.Type
 	In, Out string // of a live frame: the port that it came in or left by
 	// Sample is that of sFlow which the frame is; the zero value: it is a frame of its own.
 	Sample  sflow.Sample

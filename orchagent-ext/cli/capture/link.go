@@ -5,8 +5,6 @@ package capture
 import (
 	"errors"
 
-	"github.com/gopacket/gopacket/layers"
-
 	"sluice/orchagent-ext/cli/capture/link"
 	"sluice/orchagent-ext/wire/notify"
 	"sluice/orchagent-ext/wire/roce"
@@ -16,11 +14,11 @@ import (
 // Parse parses the frame into p, as far as look allows. Link types that package link cannot read
 // count as not RoCEv2, with their number as reason.
 func (f *Frame) Parse(p *roce.Packet, look roce.Look) error {
-	at, etherType := link.Start(link.Type(f.Link), f.Data)
+	at, etherType := link.Start(f.Link, f.Data)
 	if etherType == link.None {
 		return p.NotParsed(roce.OtherLink, uint16(f.Link))
 	}
-	return p.ParseFrom(look, f.Data, at, etherType, f.Info.Length)
+	return p.ParseFrom(look, f.Data, at, etherType, f.Length)
 }
 
 // ParseNotification parses the frame into n for the notifications. p is the result of Parse on
@@ -29,7 +27,7 @@ func (f *Frame) ParseNotification(n *notify.Packet, p *roce.Packet, c notify.Cod
 	const tagged = 14 + 2*4 // Ethernet, with the tags that notify reads
 	at, found := p.IPHeader()
 	switch {
-	case f.Link == layers.LinkTypeEthernet && (!found || at <= tagged):
+	case f.Link == link.Ethernet && (!found || at <= tagged):
 		return n.Parse(f.Data, c)
 	case !found || p.Copied() || at > len(f.Data):
 		return notify.ErrNotNotification
@@ -64,8 +62,8 @@ func (s *Samples) Next(f *Frame) bool {
 		return false
 	}
 	f.carrier = s.carrier
-	f.Link, f.Data, f.Info.Length = sampled(f.Sample.Protocol), f.Sample.Header, f.Sample.Length
-	f.Info.InterfaceIndex = int(f.Sample.Source)
+	f.Link, f.Data, f.Length = sampled(f.Sample.Protocol), f.Sample.Header, f.Sample.Length
+	f.Index = int(f.Sample.Source)
 	return true
 }
 
@@ -81,21 +79,21 @@ func (f *Frame) Carrier() *Frame {
 func (f *Frame) Part() bool { return f.Sample.Rate > 1 }
 
 // unknownLink is a number that no link type of a capture has.
-const unknownLink layers.LinkType = 0xffff
+const unknownLink link.Type = 0xffff
 
 // sampled returns the link type of a header that sFlow has.
-func sampled(p sflow.Protocol) layers.LinkType {
+func sampled(p sflow.Protocol) link.Type {
 	switch p {
 	case sflow.Ethernet:
-		return layers.LinkTypeEthernet
+		return link.Ethernet
 	case sflow.PPP:
-		return layers.LinkType(link.PPP)
+		return link.PPP
 	case sflow.IPv4, sflow.IPv6:
-		return layers.LinkTypeRaw
+		return link.Raw
 	case sflow.MPLS:
-		return layers.LinkType(link.MPLS)
+		return link.MPLS
 	case sflow.WiFi:
-		return layers.LinkType(link.WiFi)
+		return link.WiFi
 	}
 	return unknownLink
 }

@@ -5,8 +5,7 @@ package capture
 import (
 	"cmp"
 
-	"github.com/gopacket/gopacket/layers"
-
+	"sluice/orchagent-ext/cli/capture/link"
 	"sluice/orchagent-ext/cli/capture/savefile"
 	"sluice/orchagent-ext/cli/output"
 )
@@ -15,7 +14,7 @@ import (
 // of a pcapng file.
 type liveInterface struct {
 	device string
-	link   layers.LinkType
+	link   link.Type
 }
 
 // CreateLive creates a pcapng file for live frames: each has its device as interface, and
@@ -37,6 +36,6 @@ func (w *Writer) writeLive(f *Frame) error {
 		w.live[from] = id
 		b = savefile.AppendInterface(b, from.device, uint16(from.link))
 	}
-	w.room = savefile.AppendPacket(b, id, f.Time, f.Data, f.Info.Length, f.Out != "")
+	w.room = savefile.AppendPacket(b, id, f.Time, f.Data, f.Length, f.Out != "")
 	return w.write(w.room)
 }

@@ -148,7 +148,7 @@ func sluiceSees(t *testing.T, name string) (all []seen) {
 			t.Fatal(err)
 		}
 		in, out := f.Ports()
-		s := seen{Number: strconv.Itoa(f.Number), Captured: strconv.Itoa(len(f.Data)), Length: strconv.Itoa(f.Info.Length), Name: in + out}
+		s := seen{Number: strconv.Itoa(f.Number), Captured: strconv.Itoa(len(f.Data)), Length: strconv.Itoa(f.Length), Name: in + out}
 		if !f.Time.IsZero() {
 			s.Time = fmt.Sprintf("%d.%09d", f.Time.Unix(), f.Time.Nanosecond())
 		}

@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/gopacket/gopacket/layers"
-
 	"sluice/orchagent-ext/cli/capture/link"
 )
 
@@ -22,13 +20,13 @@ func (f *Frame) Ports() (in, out string) {
 		return f.Sample.In.String(), f.Sample.Out.String()
 	case f.In != "" || f.Out != "":
 		return f.In, f.Out
-	case link.Type(f.Link) == link.SLL2 && len(f.Data) >= link.SLL2Len:
+	case f.Link == link.SLL2 && len(f.Data) >= link.SLL2Len:
 		name, outgoing = fmt.Sprintf("if%d", binary.BigEndian.Uint32(f.Data[4:])), f.Data[10] == sllOutgoing
 	default:
 		if f.face != nil {
 			name = f.face.Name
 		}
-		outgoing = f.sent || f.Link == layers.LinkTypeLinuxSLL && len(f.Data) >= link.SLLLen && binary.BigEndian.Uint16(f.Data) == sllOutgoing
+		outgoing = f.sent || f.Link == link.SLL && len(f.Data) >= link.SLLLen && binary.BigEndian.Uint16(f.Data) == sllOutgoing
 	}
 	if outgoing {
 		return "", name
@@ -39,10 +37,10 @@ func (f *Frame) Ports() (in, out string) {
 // Point is a number for where the frame passed: that of the interface, as far as there are
 // several.
 func (f *Frame) Point() uint32 {
-	if link.Type(f.Link) == link.SLL2 && len(f.Data) >= link.SLL2Len {
+	if f.Link == link.SLL2 && len(f.Data) >= link.SLL2Len {
 		return binary.BigEndian.Uint32(f.Data[4:])
 	}
-	return uint32(f.Info.InterfaceIndex)
+	return uint32(f.Index)
 }
 
 // sllOutgoing is the packet type of a Linux cooked header for packets that this

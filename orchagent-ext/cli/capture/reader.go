@@ -11,8 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/gopacket/gopacket/layers"
-
+	"sluice/orchagent-ext/cli/capture/link"
 	"sluice/orchagent-ext/cli/capture/savefile"
 )
 
@@ -149,8 +148,8 @@ func (r *Reader) Next() (*Frame, error) {
 	}
 	f := &r.frame
 	f.Number = p.Number
-	f.Data, f.Time, f.Link, f.record, f.face, f.sent = p.Data, p.Time, layers.LinkType(p.Link), p.Record, p.Face, p.Out
-	f.Info.Length, f.Info.CaptureLength, f.Info.InterfaceIndex = p.Length, len(p.Data), p.Index
+	f.Data, f.Time, f.Link, f.record, f.face, f.sent = p.Data, p.Time, link.Type(p.Link), p.Record, p.Face, p.Out
+	f.Length, f.Index = p.Length, p.Index
 	r.room.left += int64(len(p.Record)) + maxOverhead
 	r.dropped += p.Dropped
 	return f, nil

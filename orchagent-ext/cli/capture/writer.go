@@ -6,8 +6,7 @@ import (
 	"bufio"
 	"time"
 
-	"github.com/gopacket/gopacket/layers"
-
+	"sluice/orchagent-ext/cli/capture/link"
 	"sluice/orchagent-ext/cli/capture/savefile"
 	"sluice/orchagent-ext/cli/output"
 )
@@ -27,7 +26,7 @@ type Writer struct {
 // are those of [output.Create].
 func Create(to output.Target) (*Writer, error) {
 	return create(to, func(w *Writer) error {
-		return w.write(savefile.AppendPcapHeader(nil, uint16(layers.LinkTypeEthernet)))
+		return w.write(savefile.AppendPcapHeader(nil, uint16(link.Ethernet)))
 	})
 }
 

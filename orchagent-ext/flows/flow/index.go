@@ -22,6 +22,20 @@ func newIndex(capacity int) index {
 	return index{make([]slot, size), uint32(size - 1)}
 }
 
+// lacks reports whether the index has no room for so many entries.
+func (x *index) lacks(entries int) bool { return 3*entries > 2*len(x.slots) }
+
+// grow doubles the index.
+func (x *index) grow() {
+	before := x.slots
+	*x = index{make([]slot, 2*len(before)), 2*x.mask + 1}
+	for _, s := range before {
+		if s.entry != 0 {
+			x.put(s.hash, s.entry-1)
+		}
+	}
+}
+
 // first returns the first entry with the hash, plus 1; 0: the index lacks the
 // hash.
 func (x *index) first(hash uint32) uint32 {

@@ -154,17 +154,15 @@ const (
 	minKept           = 1024
 )
 
-// newLearner returns a learner for capacity connections, with all its memory.
+// newLearner returns a learner for capacity connections, with its memory but for the index and heads.
 func newLearner(capacity int, secret *secret, stats *Stats) learner {
 	kept := max(minKept, capacity/8)
 	size := capacity + kept + 1 // one more while a pair enters the ring
-	l := learner{
+	return learner{
 		secret: secret, stats: stats, generation: 1,
-		pairs: make([]pair, size), ends: make([]end, size), index: newIndex(size), free: make([]uint32, 0, size),
+		pairs: make([]pair, size), ends: make([]end, size), free: make([]uint32, 0, size),
 		kept: make([]uint32, kept), pending: make([]request, pendingRequests),
 	}
-	l.heads = make([]uint32, len(l.index.slots))
-	return l
 }
 
 // connected learns from a packet of a connection, with its key. settled is its result for the

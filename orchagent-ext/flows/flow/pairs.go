@@ -36,8 +36,22 @@ func (l *learner) obtain(e endpoint) uint32 {
 		l.used++
 	}
 	l.pairs[n], l.ends[n] = pair{}, end{endpoint: e}
+	if l.index.lacks(int(l.used) - len(l.free)) {
+		l.grow()
+	}
 	l.index.put(l.endHash(e), n)
 	return n
+}
+
+// grow doubles the index, and the lists by PSN.
+func (l *learner) grow() {
+	l.index.grow()
+	l.heads = make([]uint32, len(l.index.slots))
+	for n := range l.used {
+		if l.pairs[n].asked != 0 {
+			l.link(n)
+		}
+	}
 }
 
 // find returns the number of an endpoint's pair; ok is false for a new endpoint.

@@ -49,6 +49,10 @@ type Config struct {
 	Capacity int                 // flows; 0: 65,536
 	Removed  func(*Flow, Reason) // called before a flow leaves; may be nil
 
+	// Growing: the indexes begin small, and grow as flows come, which takes time in between. It is for a table
+	// that has more room than flows are likely, where the caches hold small indexes.
+	Growing bool
+
 	// Learned is called when the source queue pair of a connection becomes known;
 	// nil: it is not called.
 	Learned func(src, dst netip.Addr, destQP, srcQP uint32)
@@ -87,14 +91,21 @@ type Table struct {
 	learner
 }
 
+// leastIndex is how many flows a growing index has room for at first.
+const leastIndex = 1 << 10
+
 // NewTable returns an empty table. Its memory is reserved at once and does not
-// grow: about 265 octets a flow.
+// grow, but for [Config.Growing]: about 265 octets a flow.
 func NewTable(c Config) *Table {
 	if c.Capacity <= 0 {
 		c.Capacity = defaultCapacity
 	}
-	t := &Table{config: c, secret: newSecret(), flows: make([]Flow, c.Capacity), index: newIndex(c.Capacity), free: make([]uint32, 0, c.Capacity)}
+	t := &Table{config: c, secret: newSecret(), flows: make([]Flow, c.Capacity), free: make([]uint32, 0, c.Capacity)}
 	t.learner = newLearner(c.Capacity, &t.secret, &t.stats)
+	if t.index, t.learner.index = newIndex(c.Capacity), newIndex(len(t.pairs)); c.Growing {
+		t.index, t.learner.index = newIndex(leastIndex), newIndex(leastIndex)
+	}
+	t.heads = make([]uint32, len(t.learner.index.slots))
 	t.learned = c.Learned
 	return t
 }
@@ -165,6 +176,9 @@ func (t *Table) insert(k *Key, hash uint32, now int64, datagram bool) *Flow {
 	*f = Flow{Key: *k, First: now, Last: now, pair: noPair, number: n + 1}
 	if !datagram {
 		f.pair = t.acquire(k)
+	}
+	if t.index.lacks(t.Len()) {
+		t.index.grow()
 	}
 	t.index.put(hash, n)
 	t.stats.Created++

@@ -5,6 +5,9 @@ package health
 const (
 	chunkBits = 6
 	chunkSize = 1 << chunkBits // how many values memory is taken for at once
+	// growth is how many times as long an array becomes: each copy writes to pages that were never used,
+	// and the rest of the memory takes none until values are there.
+	growth = 4
 )
 
 // slab is values of one type by their numbers, from 1 on; 0 is no value. Their addresses stay. A
@@ -81,7 +84,7 @@ func (a *array[T]) take() (number uint32) {
 		return number
 	}
 	if len(a.all) == cap(a.all) {
-		more := make([]T, len(a.all), 2*len(a.all)+chunkSize)
+		more := make([]T, len(a.all), growth*len(a.all)+chunkSize)
 		copy(more, a.all)
 		a.all = more
 	}

@@ -101,6 +101,9 @@ func (t *Table) Unfollowed() uint64 { return t.unfollowed }
 // followed: the slot may belong to another flow by now.
 func (t *Table) Follows(slot int) bool { return slot < len(t.slots) && t.slots[slot] != 0 }
 
+// Len returns how many directions are in the table.
+func (t *Table) Len() int { return t.store.states.used() }
+
 // At returns the i-th direction, from 0 on; nil after the last one. A place keeps its
 // number; once the table is full it can get another direction between two calls.
 func (t *Table) At(i int) *Direction {
