@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Packed is the fields of a row in a fifth of the memory of a map: names and values in turn, by
+// Packed is the fields of a row in a third of the memory of a map: names and values in turn, by
 // rising name, each after its length (uvarint, twice; one more where words are shortened). A
 // [Mirror] and the view of sluice-gnmi keep rows so.
 type Packed string
