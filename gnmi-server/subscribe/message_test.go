@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/protobuf/proto"
 	"sluice/gnmi-server/paths"
 	"sluice/gnmi-server/tree"
 	"sluice/orchagent-ext/db/sonicdb"
@@ -159,6 +160,39 @@ func TestSuppressedSamples(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestMessagesFitABuffer: messages of flows, whose keys are long, take one of gRPC's smaller buffers
+// each. The next larger one has 1 MiB.
+func TestMessagesFitABuffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live := tree.NewLive()
+		var changes []sonicdb.Change
+		for i := range 100 {
+			name := "2001:db8:0:1::" + strconv.Itoa(i) + "-2001:db8:bad:2::" + strconv.Itoa(i) + "-16777215"
+			changes = append(changes, sonicdb.Change{Row: rows.Row{Table: "SLUICE_FLOW", Key: name, Fields: map[string]string{
+				"src": "2001:db8:0:1::a", "dst": "2001:db8:bad:2::b", "dest_qp": "16777215", "flow_label": "1048575", "packets": "18446744073709551615", "bytes": "18446744073709551615",
+			}}})
+		}
+		live.Apply("STATE_DB", sonicdb.Batch{Initial: true, Changes: changes})
+		updates := 0
+		s := Stream{Live: live, Encoding: gpb.Encoding_PROTO, Send: func(m *gpb.SubscribeResponse) error {
+			if n := proto.Size(m); n > 32<<10 {
+				t.Errorf("%d octets with %d updates", n, len(m.GetUpdate().Update))
+			}
+			updates += len(m.GetUpdate().Update)
+			return nil
+		}}
+		out := s.message(time.Now())
+		for _, c := range live.Select(query(t, "/sonic-sluice-state/SLUICE_FLOW/*")) {
+			if err := out.add(c, c.State(), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := out.flush(); err != nil || updates < 600 {
+			t.Errorf("%d updates: %v", updates, err)
 		}
 	})
 }

@@ -15,8 +15,9 @@ import (
 // ErrSlow means that more leaves have changed than the queue of the client holds.
 var ErrSlow = errors.New("the client does not keep up with what changes")
 
-// bundle is how many updates a message has at most.
-const bundle = 256
+// bundle is how many updates a message has at most: less than 32 KiB of most tables, as gRPC takes
+// a buffer of 1 MiB for each longer one.
+const bundle = 128
 
 // Mode is the condition on which the leaves of a subscription are sent.
 type Mode int

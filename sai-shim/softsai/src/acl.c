@@ -54,15 +54,17 @@ static const struct attribute table_attributes[] = {
 
 static sai_status_t table_check(const struct object *o)
 {
-	for (uint32_t i = 0; i < o->count; i++) {
-		const sai_attribute_value_t *v = &o->attributes[i].value;
+	sai_attribute_t attr;
 
-		if (o->attributes[i].id == SAI_ACL_TABLE_ATTR_ACL_STAGE && v->s32 != SAI_ACL_STAGE_INGRESS)
+	for (uint32_t i = 0, at = 0; object_next(o, &at, &attr); i++) {
+		const sai_s32_list_t *types = &attr.value.s32list;
+
+		if (attr.id == SAI_ACL_TABLE_ATTR_ACL_STAGE && attr.value.s32 != SAI_ACL_STAGE_INGRESS)
 			return attribute_status(SAI_STATUS_ATTR_NOT_SUPPORTED_0, i);
-		if (o->attributes[i].id != SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST)
+		if (attr.id != SAI_ACL_TABLE_ATTR_ACL_BIND_POINT_TYPE_LIST)
 			continue;
-		for (uint32_t k = 0; k < v->s32list.count; k++)
-			if (v->s32list.list[k] != SAI_ACL_BIND_POINT_TYPE_PORT)
+		for (uint32_t k = 0; k < types->count; k++)
+			if (types->list[k] != SAI_ACL_BIND_POINT_TYPE_PORT)
 				return attribute_status(SAI_STATUS_ATTR_NOT_SUPPORTED_0, i);
 	}
 	return SAI_STATUS_SUCCESS;

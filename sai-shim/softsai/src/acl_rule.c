@@ -261,17 +261,17 @@ static bool add_action(struct softsai_entry *e, const sai_attribute_t *attr)
 sai_status_t acl_compile(const struct object *o, struct acl_rule *rule)
 {
 	const sai_attribute_value_t *priority = object_value(o, SAI_ACL_ENTRY_ATTR_PRIORITY);
+	sai_attribute_t attr;
 	bool good;
 
 	memset(rule, 0, sizeof(*rule));
-	for (uint32_t i = 0; i < o->count; i++) {
-		const sai_attribute_t *attr = &o->attributes[i];
-		const struct attribute *a = type_attribute(o->type, attr->id);
+	for (uint32_t i = 0, at = 0; object_next(o, &at, &attr); i++) {
+		const struct attribute *a = type_attribute(o->type, attr.id);
 
 		if (a && (a->form == FIELD || a->form == FIELD_LIST))
-			good = add_any_field(o, rule, attr);
+			good = add_any_field(o, rule, &attr);
 		else if (a && (a->form == ACTION || a->form == ACTION_LIST))
-			good = add_action(&rule->entry, attr);
+			good = add_action(&rule->entry, &attr);
 		else
 			continue;
 		if (!good)

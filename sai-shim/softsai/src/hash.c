@@ -119,12 +119,13 @@ static sai_status_t hash_create(struct object *o, bool adopted)
 {
 	struct wanted w;
 	sai_attr_id_t bad;
+	sai_attribute_t attr;
 
 	(void)adopted;
 	if (read_lists(o, &w, &bad))
 		return SAI_STATUS_SUCCESS;
-	for (uint32_t i = 0; i < o->count; i++)
-		if (o->attributes[i].id == bad)
+	for (uint32_t i = 0, at = 0; object_next(o, &at, &attr); i++)
+		if (attr.id == bad)
 			return attribute_status(SAI_STATUS_ATTR_NOT_SUPPORTED_0, i);
 	return SAI_STATUS_NOT_SUPPORTED;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hide.h"
+#include "index.h"
 #include "meta.h"
 #include "record.h"
 #include "value.h"
@@ -86,12 +87,47 @@ uint32_t object_count(sai_object_type_t type)
 	return type < TYPES ? lists[type].count : 0;
 }
 
+/* The attribute after s, or with s NULL the first; NULL after the last. */
+static struct stored *after(const struct object *o, struct stored *s)
+{
+	char *at = s ? (char *)s + s->size : (char *)o->attributes;
+
+	return at < (char *)o->attributes + o->size ? (struct stored *)at : NULL;
+}
+
+static struct stored *find_stored(const struct object *o, sai_attr_id_t id)
+{
+	struct stored *s = NULL;
+
+	do
+		s = after(o, s);
+	while (s && s->id != id);
+	return s;
+}
+
+static sai_attribute_value_t *value_of(struct stored *s)
+{
+	return (sai_attribute_value_t *)s->value;
+}
+
 const sai_attribute_value_t *object_value(const struct object *o, sai_attr_id_t id)
 {
-	for (uint32_t i = 0; i < o->count; i++)
-		if (o->attributes[i].id == id)
-			return &o->attributes[i].value;
-	return NULL;
+	struct stored *s = find_stored(o, id);
+
+	return s ? value_of(s) : NULL;
+}
+
+bool object_next(const struct object *o, uint32_t *at, sai_attribute_t *attr)
+{
+	const struct stored *s;
+
+	if (*at >= o->size)
+		return false;
+	s = (const struct stored *)((const char *)o->attributes + *at);
+	*attr = (sai_attribute_t){ .id = s->id };
+	memcpy(&attr->value, s->value, s->size - sizeof(*s));
+	*at += s->size;
+	return true;
 }
 
 /* The ids that a value refers to. */
@@ -141,34 +177,37 @@ static void refer(const struct attribute *a, const sai_attribute_value_t *v, int
 	}
 }
 
-bool object_reserve(struct object *o, uint32_t count)
+bool object_reserve(struct object *o, uint32_t octets)
 {
-	sai_attribute_t *all;
+	struct stored *all;
 
-	if (o->room - o->count >= count)
+	if (o->room - o->size >= octets)
 		return true;
-	all = realloc(o->attributes, (o->count + count) * sizeof(*all));
+	all = realloc(o->attributes, o->size + octets);
 	if (!all)
 		return false;
 	o->attributes = all;
-	o->room = o->count + count;
+	o->room = o->size + octets;
 	return true;
 }
 
 sai_status_t object_put(struct object *o, const struct attribute *a, sai_attribute_t *attr)
 {
+	struct stored *s = find_stored(o, attr->id);
+	uint32_t octets = stored_octets(a);
+
 	refer(a, &attr->value, 1);
-	for (uint32_t i = 0; i < o->count; i++) {
-		if (o->attributes[i].id == attr->id) {
-			refer(a, &o->attributes[i].value, -1);
-			value_free(a, &o->attributes[i].value);
-			o->attributes[i] = *attr;
-			return SAI_STATUS_SUCCESS;
-		}
+	if (s) {
+		refer(a, value_of(s), -1);
+		value_free(a, value_of(s));
+	} else {
+		if (!object_reserve(o, octets))
+			return SAI_STATUS_NO_MEMORY;
+		s = (struct stored *)((char *)o->attributes + o->size);
+		*s = (struct stored){ attr->id, octets };
+		o->size += octets;
 	}
-	if (!object_reserve(o, 1))
-		return SAI_STATUS_NO_MEMORY;
-	o->attributes[o->count++] = *attr;
+	memcpy(s->value, &attr->value, octets - sizeof(*s));
 	return SAI_STATUS_SUCCESS;
 }
 
@@ -186,16 +225,12 @@ sai_status_t object_store(struct object *o, const sai_attribute_t *attr)
 
 static struct object *link_object(const struct type *type, sai_object_id_t id)
 {
-	struct object *o = calloc(1, sizeof(*o));
+	struct object *o = calloc(1, sizeof(*o) + type->room);
 	typeof(&lists[0]) list = &lists[type->type];
 
 	if (!o)
 		return NULL;
-	o->state = calloc(1, type->room + 1);
-	if (!o->state) {
-		free(o);
-		return NULL;
-	}
+	o->state = o + 1;
 	o->id = id;
 	o->type = type;
 	o->next = *bucket(id);
@@ -221,16 +256,15 @@ static void unlink_object(struct object *o)
 	else
 		list->end = o->previous;
 	list->count--;
-	for (uint32_t i = 0; i < o->count; i++) {
-		const struct attribute *a = type_attribute(o->type, o->attributes[i].id);
+	for (struct stored *s = NULL; (s = after(o, s));) {
+		const struct attribute *a = type_attribute(o->type, s->id);
 
 		if (!a)
 			continue;
-		refer(a, &o->attributes[i].value, -1);
-		value_free(a, &o->attributes[i].value);
+		refer(a, value_of(s), -1);
+		value_free(a, value_of(s));
 	}
 	free(o->attributes);
-	free(o->state);
 	free(o);
 }
 
@@ -283,10 +317,14 @@ static sai_status_t publish(void)
 static struct object *new_object(const struct type *type, sai_object_id_t id, uint32_t count,
 				 const sai_attribute_t *list)
 {
+	const struct attribute index = { ATTR_INDEX, PLAIN, sizeof(uint32_t), 0, NULL };
+	uint32_t octets = stored_octets(&index); /* most handlers give one */
 	struct object *o = link_object(type, id);
+	bool good;
 
-	bool good = o && object_reserve(o, count);
-
+	for (uint32_t i = 0; i < count; i++)
+		octets += stored_octets(type_attribute(type, list[i].id));
+	good = o && object_reserve(o, octets);
 	for (uint32_t i = 0; good && i < count; i++)
 		good = !object_store(o, &list[i]);
 	if (good)
@@ -446,7 +484,7 @@ sai_status_t object_remove(const struct type *type, sai_object_id_t id)
 
 sai_status_t object_save(const struct object *o)
 {
-	return record_write(o->type, o->id, o->count, o->attributes);
+	return record_write(o, object_next);
 }
 
 static void forget_references(struct object *o)
@@ -456,8 +494,8 @@ static void forget_references(struct object *o)
 
 static void count_references(struct object *o)
 {
-	for (uint32_t i = 0; i < o->count; i++)
-		refer(type_attribute(o->type, o->attributes[i].id), &o->attributes[i].value, 1);
+	for (struct stored *s = NULL; (s = after(o, s));)
+		refer(type_attribute(o->type, s->id), value_of(s), 1);
 }
 
 static void each_of_all(void (*call)(struct object *o))

@@ -18,9 +18,9 @@ struct object {
 	struct object *next;		      /* in the same bucket */
 	struct object *following, **previous; /* of the same type, in order of creation */
 	uint32_t references;		      /* by attributes of other objects */
-	uint32_t count, room;		      /* of the attributes */
-	sai_attribute_t *attributes;
-	void *state; /* of type->room octets */
+	uint32_t size, room;		      /* octets of the attributes */
+	struct stored *attributes;	      /* object_value and object_next read them */
+	void *state;			      /* of type->room octets, after the object */
 };
 
 /* An object id holds its type. Port ids hold the ifindex, others a running number. */
@@ -60,8 +60,14 @@ sai_status_t object_build(const struct type *type, sai_object_id_t id, uint32_t 
 /* Forgets an unreferenced built-in object, and its record. */
 void object_dissolve(sai_object_id_t id);
 
-/* The value stored, or NULL. */
+/* The value stored, of which only the octets of its form are there; or NULL. */
 const sai_attribute_value_t *object_value(const struct object *o, sai_attr_id_t id);
+
+/*
+ * Copies the attribute at *at, and moves *at, which is 0 at first, to the next one; false after
+ * the last. Lists stay the object's.
+ */
+bool object_next(const struct object *o, uint32_t *at, sai_attribute_t *attr);
 
 /* Stores a decision of the library itself, without a call of the type's handler. */
 sai_status_t object_store(struct object *o, const sai_attribute_t *attr);
@@ -77,11 +83,11 @@ size_t object_made(void);
 
 /*
  * For restore.c: a caller's object without attributes, NULL for no memory; room for more
- * attributes; an attribute in place of the one that o has, whose value becomes o's; and
- * the references of all objects.
+ * attributes, of so many octets by stored_octets; an attribute in place of the one that o has,
+ * whose value becomes o's; and the references of all objects.
  */
 struct object *object_adopt(const struct type *type, sai_object_id_t id);
-bool object_reserve(struct object *o, uint32_t count);
+bool object_reserve(struct object *o, uint32_t octets);
 sai_status_t object_put(struct object *o, const struct attribute *a, sai_attribute_t *attr);
 void object_count_references(void);
 

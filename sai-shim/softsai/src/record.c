@@ -6,42 +6,51 @@
 
 #include "log.h"
 #include "meta.h"
+#include "object.h"
 #include "value.h"
 
-sai_status_t record_write(const struct type *type, sai_object_id_t id, uint32_t count, const sai_attribute_t *list)
+sai_status_t record_write(const struct object *o, record_next_fn next)
 {
+	const char *name = o->type->name;
 	uint8_t record[META_MAX];
+	sai_attribute_t attr;
+	uint32_t at = 0;
 	size_t n = 0;
 	int err;
 
-	for (uint32_t i = 0; i < count; i++) {
-		const struct attribute *a = type_attribute(type, list[i].id);
+	while (next(o, &at, &attr)) {
+		const struct attribute *a = type_attribute(o->type, attr.id);
 		size_t size;
 
 		if (!a || (a->access & VOLATILE))
 			continue;
-		size = value_encode(a, &list[i], record + n, sizeof(record) - n);
+		size = value_encode(a, &attr, record + n, sizeof(record) - n);
 		if (!size) {
-			fail("%s: its attributes take more than %d octets", type->name, META_MAX);
+			fail("%s: its attributes take more than %d octets", name, META_MAX);
 			return SAI_STATUS_INSUFFICIENT_RESOURCES;
 		}
 		n += size;
 	}
-	err = meta_put(id, record, n);
+	err = meta_put(o->id, record, n);
 	if (err) {
-		fail("%s: cannot write its record: %s", type->name, strerror(-err));
+		fail("%s: cannot write its record: %s", name, strerror(-err));
 		return err == -E2BIG || err == -ENOSPC ? SAI_STATUS_TABLE_FULL : SAI_STATUS_FAILURE;
 	}
 	return SAI_STATUS_SUCCESS;
 }
 
-uint32_t record_count(const void *record, size_t size)
+uint32_t record_octets(const struct type *type, const void *record, size_t size)
 {
-	uint32_t count = 0;
+	uint32_t octets = 0, id;
 
-	for (size_t n, at = 0; (n = value_size((const uint8_t *)record + at, size - at)); at += n)
-		count++;
-	return count;
+	for (size_t n, at = 0; (n = value_size((const uint8_t *)record + at, size - at)); at += n) {
+		const struct attribute *a;
+
+		memcpy(&id, (const uint8_t *)record + at, sizeof(id));
+		a = type_attribute(type, id);
+		octets += a ? stored_octets(a) : 0;
+	}
+	return octets;
 }
 
 int record_read(const struct type *type, const void *record, size_t size, struct object *o, record_put_fn put)

@@ -19,7 +19,7 @@ static int read_object(uint64_t id, const void *record, size_t size)
 		return 0; /* unknown, or its netdev is gone */
 	if (!o)
 		o = object_adopt(type, id);
-	if (!o || !object_reserve(o, record_count(record, size)))
+	if (!o || !object_reserve(o, record_octets(type, record, size)))
 		return -ENOMEM;
 	return record_read(type, record, size, o, object_put);
 }

@@ -22,8 +22,8 @@
 #define WORDS (SOFTSAI_SLOTS / 64)
 
 static struct softsai_line *lines;
-static struct softsai_slot *slots;
-static uint64_t *used; /* slots that may have octets */
+static struct softsai_slot *slots; /* NULL until flows are watched: 8 MiB */
+static uint64_t *used;		   /* slots that may have octets */
 static struct softsai_counts *counts;
 static struct softsai_counts before; /* of an earlier process, until slots_open takes them */
 static bool remembered;
@@ -120,10 +120,9 @@ sai_status_t slots_open(void)
 	if (!programs || !egress_has_tracepoints())
 		return SAI_STATUS_NOT_SUPPORTED;
 	lines = map_memory(programs->maps.soft_lines, LINES_SIZE);
-	slots = map_memory(programs->maps.soft_slots, SLOTS_SIZE);
 	used = map_memory(programs->maps.soft_used, USED_SIZE);
 	counts = map_memory(programs->maps.soft_counts, sizeof(*counts));
-	err = lines && slots && used && counts ? describe_ports(programs) : -ENOMEM;
+	err = lines && used && counts ? describe_ports(programs) : -ENOMEM;
 	if (err) {
 		fail("flows cannot be watched in queues: %s", strerror(-err));
 		slots_close();
@@ -193,6 +192,12 @@ static sai_status_t attach(void)
 
 	if (attached)
 		return SAI_STATUS_SUCCESS;
+	if (!slots)
+		__atomic_store_n(&slots, map_memory(programs->maps.soft_slots, SLOTS_SIZE), __ATOMIC_RELEASE);
+	if (!slots) {
+		fail("flows cannot be watched in queues: %s", strerror(errno));
+		return SAI_STATUS_NO_MEMORY;
+	}
 	programs->links.softsai_enqueue = bpf_program__attach(programs->progs.softsai_enqueue);
 	programs->links.softsai_dequeue = bpf_program__attach(programs->progs.softsai_dequeue);
 	attached = programs->links.softsai_enqueue && programs->links.softsai_dequeue;
@@ -287,8 +292,10 @@ sai_status_t slots_set_stages(uint32_t line, uint32_t stages)
 
 const struct softsai_slot *slots_find(uint64_t digest)
 {
-	for (uint32_t probe = 0; probe < SOFTSAI_PROBES && slots && digest; probe++) {
-		const struct softsai_slot *s = &slots[softsai_place(digest, probe)];
+	const struct softsai_slot *all = LOAD(slots);
+
+	for (uint32_t probe = 0; probe < SOFTSAI_PROBES && all && digest; probe++) {
+		const struct softsai_slot *s = &all[softsai_place(digest, probe)];
 		uint64_t at = LOAD(s->digest);
 
 		if (at == digest)

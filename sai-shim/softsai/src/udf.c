@@ -20,12 +20,14 @@ static const struct attribute match_attributes[] = {
 /* Matches are at least as wide as RoCEv2 over either IP version. */
 static sai_status_t match_create(struct object *o, bool adopted)
 {
+	sai_attribute_t attr;
+
 	(void)adopted;
-	for (uint32_t i = 0; i < o->count; i++) {
-		const sai_acl_field_data_t *f = &o->attributes[i].value.aclfield;
+	for (uint32_t i = 0, at = 0; object_next(o, &at, &attr); i++) {
+		const sai_acl_field_data_t *f = &attr.value.aclfield;
 		bool good = true;
 
-		switch (o->attributes[i].id) {
+		switch (attr.id) {
 		case SAI_UDF_MATCH_ATTR_L2_TYPE:
 			good = !f->enable || (f->data.u16 & f->mask.u16) == (0x86dd & f->mask.u16) ||
 			       (f->data.u16 & f->mask.u16) == (0x0800 & f->mask.u16);

@@ -50,6 +50,31 @@ static sai_object_list_t *list_of(const struct part *p)
 	return p->at;
 }
 
+size_t value_octets(const struct attribute *a)
+{
+	switch (a->form) {
+	case LIST:
+		return sizeof(sai_object_list_t);
+	case FIELD:
+		return offsetof(sai_attribute_value_t, aclfield.data) + a->size;
+	case FIELD_LIST:
+		return offsetof(sai_attribute_value_t, aclfield.data) + sizeof(sai_object_list_t);
+	case ACTION:
+		return offsetof(sai_attribute_value_t, aclaction.parameter) + a->size;
+	case ACTION_LIST:
+		return offsetof(sai_attribute_value_t, aclaction.parameter) + sizeof(sai_object_list_t);
+	default:
+		return a->size;
+	}
+}
+
+uint32_t stored_octets(const struct attribute *a)
+{
+	const uint32_t unit = sizeof(uint64_t);
+
+	return sizeof(struct stored) + (value_octets(a) + unit - 1) / unit * unit;
+}
+
 bool value_valid(const struct attribute *a, const sai_attribute_value_t *v)
 {
 	struct part p[3];
@@ -95,7 +120,7 @@ void value_free(const struct attribute *a, sai_attribute_value_t *v)
 	for (int i = 0; i < n; i++)
 		if (p[i].list)
 			free(list_of(&p[i])->list);
-	memset(v, 0, sizeof(*v));
+	memset(v, 0, value_octets(a));
 }
 
 sai_status_t value_fill(void *list, const void *elements, uint32_t count, size_t size)

@@ -12,6 +12,18 @@
 /* Reports whether the value can be read: each list has a pointer and an allowed length. */
 bool value_valid(const struct attribute *a, const sai_attribute_value_t *v);
 
+/* The octets of a value that its form uses: the first ones. */
+size_t value_octets(const struct attribute *a);
+
+/* An attribute in the memory that its form needs: a third of sai_attribute_t, for most. */
+struct stored {
+	sai_attr_id_t id;
+	uint32_t size;	  /* octets, with this head */
+	uint64_t value[]; /* the first octets of a sai_attribute_value_t */
+};
+
+uint32_t stored_octets(const struct attribute *a);
+
 /* A copy with lists of its own; 0 or -ENOMEM, and then nothing is to be freed. */
 int value_copy(const struct attribute *a, sai_attribute_value_t *to, const sai_attribute_value_t *from);
 void value_free(const struct attribute *a, sai_attribute_value_t *v);

@@ -2,6 +2,7 @@
 #undef NDEBUG
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hide.h"
@@ -78,6 +79,29 @@ static void test_values(void)
 	octets.value.aclfield.enable = false; /* then its lists are not looked at */
 	octets.value.aclfield.data.u8list.list = NULL;
 	assert(value_valid(&attributes[3], &octets.value));
+}
+
+/* An object keeps the first octets of a value, which are all that its form has. */
+static void test_octets(void)
+{
+	const size_t want[] = { 8, 16, 40, 40, 16, 24, 1 };
+
+	for (size_t i = 0; i < type.count; i++)
+		assert(value_octets(&attributes[i]) == want[i]);
+	assert(value_octets(&(struct attribute){ 8, FIELD, 2, CREATE, NULL }) == 26);
+}
+
+/* A value that only has the octets of its form is freed within them. */
+static void test_free(void)
+{
+	for (size_t i = 0; i < type.count; i++) {
+		size_t n = value_octets(&attributes[i]);
+		sai_attribute_value_t *value = calloc(1, n);
+
+		assert(value);
+		value_free(&attributes[i], value);
+		free(value);
+	}
 }
 
 static void test_give(void)
@@ -268,6 +292,8 @@ int main(void)
 	test_stalls();
 	test_storm();
 	test_values();
+	test_octets();
+	test_free();
 	test_give();
 	test_unknown();
 	test_hide();
