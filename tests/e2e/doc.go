@@ -6,7 +6,8 @@
 //
 // A test waits most of its time for what it started, and has namespaces, databases and folders
 // of its own. Those that judge by state, counters and order run in parallel, as many as there
-// are CPUs, after all others. Alone are those that judge by time or CPU, those that storm, since
+// are CPUs, after all others. Alone are those that judge by time or CPU, those that fill a
+// queue once and wait for what comes of it, those that storm, since
 // the queues in which packets arrive are one for all namespaces, and those that change the
 // environment.
 package e2e

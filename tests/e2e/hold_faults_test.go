@@ -462,7 +462,6 @@ func TestBothEndsRestart(t *testing.T) {
 // TestHoldsInALoop: two switches whose routes send a flow round and round hold it at each
 // other. Nothing stays held: every packet dies by its hop limit, not in a hold queue.
 func TestHoldsInALoop(t *testing.T) {
-	t.Parallel()
 	l := newLeaf(t)
 	s := l.opposite()
 	l.onePath()

@@ -280,7 +280,6 @@ func (l *leaf) arrived(c *fabric.Capture, n int) {
 // TestHoldUpstream: a flow that fills a slow queue at the spine is held at the leaf, seen
 // in the rows of both, and released: every packet arrives, in order.
 func TestHoldUpstream(t *testing.T) {
-	t.Parallel()
 	l := newLeaf(t)
 	s := l.opposite()
 	l.neighbors("hold_limit_ms", "0") // a machine under load may drain for long
@@ -337,7 +336,6 @@ func pauses(c *fabric.Capture, priority int) (quanta []uint16) {
 //
 //conformance:draft-yang/pfc draft-yang/pfc-queue draft-yang/pfc-quanta draft-yang/queue-id draft-yang/reserved
 func TestHoldRow(t *testing.T) {
-	t.Parallel()
 	const speed = 10_000 // Mbit/s
 	l := newLeaf(t)
 	l.set("PORT", l.LeafA.Name, "lanes", "0", "admin_status", "up", "speed", fmt.Sprint(speed))
