@@ -49,6 +49,7 @@ func Run(ctx context.Context, programVersion string, args []string, stdin io.Rea
 // Called under a name of SONiC's own tools (asSONiC) it takes the abbreviations and the
 // prefix of errors that these have.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	kit.Completing(args)
 	cmd, prefix := NewRootCommand(configures(args)), "sluice"
 	cobra.EnablePrefixMatching = false
 	if sonic := asSONiC(cmd); sonic != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -196,6 +197,28 @@ func TestFirstHourHelpBeginsWithWhatIsUsed(t *testing.T) {
 	for _, name := range []string{"balance", "config", "doctor", "show", "top"} {
 		if !strings.Contains(group, "  "+name+" ") {
 			t.Errorf("%s is missing in\n%s", name, group)
+		}
+	}
+}
+
+// TestOnlyLinesThatCompleteWordsKeepCompletions: cobra keeps completions until the process ends, and a
+// process may run many lines.
+func TestOnlyLinesThatCompleteWordsKeepCompletions(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		keep bool
+	}{{"__complete show --json", true}, {"version", false}, {"__completeNoDesc gen --pcap", true}, {"gen --help", false}} {
+		good(t, strings.Fields(c.line)...)
+		kept := 0
+		eachCommand(func(cmd *cobra.Command) {
+			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+				if _, is := cmd.GetFlagCompletionFunc(f.Name); is {
+					kept++
+				}
+			})
+		})
+		if (kept > 0) != c.keep {
+			t.Errorf("after %q commands are made with %d completions", c.line, kept)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -58,7 +59,27 @@ func Build(dir string, options ...string) (string, error) {
 	return path, nil
 }
 
-// Library is the library, built in a directory that the test has to itself.
+// images have the library by gcc's options.
+var images sync.Map
+
+// image returns the library with gcc's options, which a process builds once: it takes a second of CPU.
+func image(options []string) ([]byte, error) {
+	once, _ := images.LoadOrStore(strings.Join(options, " "), sync.OnceValues(func() ([]byte, error) {
+		dir, err := os.MkdirTemp("", "saitest")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		path, err := Build(dir, options...)
+		if err != nil {
+			return nil, err
+		}
+		return os.ReadFile(path)
+	}))
+	return once.(func() ([]byte, error))()
+}
+
+// Library is the library, in a directory that the test has to itself.
 type Library struct {
 	Path string
 
@@ -67,7 +88,7 @@ type Library struct {
 	read int // octets of the record
 }
 
-// New builds the library for a test, which is skipped without gcc. The library lacks the
+// New makes the library for a test, which is skipped without gcc. The library lacks the
 // functions in without, such as sai_query_api_version, as old and other libraries do.
 func New(tb testing.TB, without ...string) *Library {
 	tb.Helper()
@@ -79,7 +100,11 @@ func New(tb testing.TB, without ...string) *Library {
 	for i, name := range without {
 		options[i] = "-D" + name + "=without_" + name
 	}
-	path, err := Build(dir, options...)
+	library, err := image(options)
+	path := filepath.Join(dir, "librecorder.so")
+	if err == nil {
+		err = os.WriteFile(path, library, 0o700) // one of its own: the linker loads a file once, with what is in its variables
+	}
 	if err != nil {
 		tb.Fatal(err)
 	}

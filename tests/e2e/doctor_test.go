@@ -54,6 +54,7 @@ func capturedBy(t *testing.T, arrived []fabric.Frame) map[string]judged {
 // TestDoctorSaysDoneAfterLabels: of the packets that pass a leaf doctor asks for labels before they
 // are switched on, and is done with them after; on the leaf itself, too, where it asks sluiced.
 func TestDoctorSaysDoneAfterLabels(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	l.start()
 	before := capturedBy(t, l.send(l.sessions(20)))

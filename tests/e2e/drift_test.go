@@ -14,6 +14,7 @@ import (
 // TestDriftIsPutBack: what another program takes away below the switch is put back under traffic, and is
 // in the state, in a counter and in the log; labels and holds are right afterward.
 func TestDriftIsPutBack(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	l.onePath()
 	l.neighbors("hold_limit_ms", "0")
@@ -56,6 +57,7 @@ func TestDriftIsPutBack(t *testing.T) {
 // TestDriftOfAnotherOwner: a filter ahead of Sluice's that ends the walk is reported and stays; when it goes,
 // labels are right again. One after Sluice's is no drift.
 func TestDriftOfAnotherOwner(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	l.start()
 	l.enable()

@@ -15,7 +15,7 @@ import (
 // from planning.
 func TestLeavesLogInAgainAfterEtcdRestarts(t *testing.T) {
 	soakOnly(t)
-	t.Parallel() // it waits most of its time
+	t.Parallel()
 	const secret = "correct-horse"
 	folder := t.TempDir()
 	file := filepath.Join(folder, "passwords", "etcd")

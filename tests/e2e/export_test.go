@@ -23,8 +23,10 @@ import (
 //conformance:draft-lin/port draft-lin/opcode draft-lin/pkey draft-lin/dest-qp draft-lin/src-qp draft-lin/psn draft-lin/flags1
 //conformance:draft-lin/flags2 draft-lin/flags3 draft-lin/other
 func TestExportSendsRecordsOfFlowsAndPackets(t *testing.T) {
+	t.Parallel()
 	for _, labels := range []bool{false, true} {
 		t.Run(map[bool]string{false: "alone", true: "beside labels"}[labels], func(t *testing.T) {
+			t.Parallel()
 			l := newLeaf(t)
 			var collector *ipfixtest.Collector
 			err := l.Leaf.Do(func() error {
@@ -183,6 +185,7 @@ func TestCopiesAreNoSamples(t *testing.T) {
 //
 //conformance:draft-lin/security draft-lin/encryption
 func TestExportIsEncryptedAndAuthenticated(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	ca, other := ipfixtest.NewAuthority(t), ipfixtest.NewAuthority(t)
 	cert, key, _ := ca.Sign(t, "exporter")

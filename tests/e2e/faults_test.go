@@ -108,6 +108,7 @@ func TestBadRowsByMethod(t *testing.T) {
 
 // TestPortChannel: a PortChannel names its members, followed as they change.
 func TestPortChannel(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	l.remove("SLUICE_PORT", l.LeafA.Name)
 	l.set("PORTCHANNEL", "PortChannel1", "admin_status", "up")

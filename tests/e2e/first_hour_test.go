@@ -26,6 +26,7 @@ func (l *leaf) shown(words ...string) (string, int) {
 // TestFirstHourShowMarksADeadDaemon: seconds after kill -9 each command that shows what
 // sluiced wrote marks that as stale, and ends with a status of its own.
 func TestFirstHourShowMarksADeadDaemon(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	l.start()
 	l.awaitFields("SLUICE_STATE", "global", "state", "running")

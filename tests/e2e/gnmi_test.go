@@ -187,6 +187,7 @@ func (l *leaf) spread() float64 {
 // TestSpreadByGNMI: an orchestrator's Set makes ECMP tell the sessions apart, and
 // its STREAM says so.
 func TestSpreadByGNMI(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	l.start()
 	g := l.serve()

@@ -14,6 +14,7 @@ import (
 // missing, also of flows without an entry; where samples come, it has no leaf that takes
 // every packet.
 func TestFlowsTellHowTheyFare(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	l.start()
 	l.enable()

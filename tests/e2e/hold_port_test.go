@@ -13,6 +13,7 @@ import (
 // TestPortGoesWhileItsFlowsAreHeld: what waits for a port that goes is lost and counted,
 // its holds end, and flows by other ports are held on.
 func TestPortGoesWhileItsFlowsAreHeld(t *testing.T) {
+	t.Parallel()
 	l := holding(t, []string{"hold_limit_ms", "0"})
 	release := l.hold(l.Uplinks[0])
 	defer release()

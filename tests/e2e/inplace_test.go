@@ -14,6 +14,7 @@ import (
 // TestRewriteKeepsLabelsOverChangesOfConfiguration: what is not about labels is
 // changed while 1,000 flows send; no packet arrives without its label.
 func TestRewriteKeepsLabelsOverChangesOfConfiguration(t *testing.T) {
+	t.Parallel()
 	const flows = 1000
 	l := newLeaf(t)
 	l.set("SLUICE_IPFIX_COLLECTOR", "c", "address", "127.0.0.1", "port", "4739", "transport", "udp")

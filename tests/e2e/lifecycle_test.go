@@ -80,7 +80,7 @@ func TestRedisComesLaterByMethod(t *testing.T) {
 // TestEndsWhileRedisHangs: a Redis that takes connections and does not answer holds up
 // the end for less time than a container is given.
 func TestEndsWhileRedisHangs(t *testing.T) {
-	t.Parallel() // it waits most of its time
+	t.Parallel()
 	given := patience
 	if soak { // on a machine that does nothing else
 		given = 10 * time.Second

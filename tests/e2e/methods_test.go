@@ -48,19 +48,20 @@ var ways = []way{
 }
 
 // byMethod runs a test by every method of the driver sai, with queues and without,
-// and by the driver orchagent. sluiced is started with flow labels off.
+// and by the driver orchagent, at once. sluiced is started with flow labels off.
 func byMethod(t *testing.T, test func(t *testing.T, l *leaf)) { by(t, ways, test) }
 
 // bySAI leaves out the driver orchagent.
 func bySAI(t *testing.T, test func(t *testing.T, l *leaf)) { by(t, ways[:len(ways)-1], test) }
 
 func by(t *testing.T, ways []way, test func(t *testing.T, l *leaf)) {
+	t.Parallel()
 	for _, w := range ways {
 		if w.long && !soak {
 			continue
 		}
 		t.Run(w.name, func(t *testing.T) {
-			t.Parallel() // most of a test is waiting
+			t.Parallel()
 			l := newLeaf(t)
 			l.way = w
 			if l.driver() == "orchagent" {

@@ -146,7 +146,7 @@ func TestMetricsHaveTheNamesOfTheDashboard(t *testing.T) {
 // TestMetricsPortTaken: who has the port of /metrics costs the metrics, and nothing
 // else; they come when it is free.
 func TestMetricsPortTaken(t *testing.T) {
-	t.Parallel() // it waits most of its time
+	t.Parallel()
 	l := newLeaf(t)
 	var other net.Listener
 	err := l.Leaf.Do(func() (err error) {

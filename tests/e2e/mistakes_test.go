@@ -26,7 +26,7 @@ func TestUnknownTable(t *testing.T) {
 
 // TestPortSetDown: an edge port whose netdev is set down is shown as down, and warned of.
 func TestPortSetDown(t *testing.T) {
-	t.Parallel() // it waits most of its time
+	t.Parallel()
 	l := newLeaf(t)
 	l.start()
 	l.enable()

@@ -93,6 +93,7 @@ func (l *leaf) collect(rate string) *ipfixtest.Collector {
 // TestOrchagentTakesTheRowsAndGivesThemUp: without a SAI library rows appear, orchagent takes them, what
 // comes in by the ports' netdevs is exported, and nothing is left afterwards.
 func TestOrchagentTakesTheRowsAndGivesThemUp(t *testing.T) {
+	t.Parallel()
 	l, o := withOrchagent(t, "proposed")
 	before := l.rowsOf()
 	l.set("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled", "manage_switch_hash", "true")
@@ -163,6 +164,7 @@ func TestOrchagentTakesTheRowsAndGivesThemUp(t *testing.T) {
 
 // TestOrchagentToday: what releases of today cannot is said, and not pretended.
 func TestOrchagentToday(t *testing.T) {
+	t.Parallel()
 	l, _ := withOrchagent(t, "202505")
 	before := l.rowsOf()
 	l.start(noLibrary...)
@@ -203,6 +205,7 @@ func TestOrchagentToday(t *testing.T) {
 
 // TestLogCountsWhatIsGone: while orchagent hangs, what sluiced has handed to it does not count as removed.
 func TestLogCountsWhatIsGone(t *testing.T) {
+	t.Parallel()
 	l, o := withOrchagent(t, "202505")
 	l.set("SFLOW", "global", "admin_state", "up")
 	l.set("SLUICE_PLACEMENT", "global", "admin_state", "enabled")
@@ -227,6 +230,7 @@ func TestLogCountsWhatIsGone(t *testing.T) {
 // TestChangeOfDriver: the objects of one driver are removed before the other begins,
 // in one process and across a kill.
 func TestChangeOfDriver(t *testing.T) {
+	t.Parallel()
 	l, _ := withOrchagent(t, "proposed")
 	before, forwarding := l.rowsOf(), l.forwarding()
 	l.set("SLUICE", "global", "driver", "sai")
@@ -276,6 +280,7 @@ func (l *leaf) kill() {
 
 // TestNoLibrary: the driver sai without a library says what there is to choose.
 func TestNoLibrary(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	l.launch(noLibrary...)
 	l.await("SLUICE_STATE", "global", func(f map[string]string) bool {

@@ -150,7 +150,7 @@ func (l *leaf) worstDownlink() float64 {
 // Leaves of scope fabric see each other in etcd and elect a planner; a row that cannot be
 // used is set aside, and said.
 func TestLeavesShareTheirLoads(t *testing.T) {
-	t.Parallel() // it waits most of its time
+	t.Parallel()
 	leaves, m := newClos(t, nil, nil)
 	planner := leaves[0].awaitFabric("leaf", "leaf-0", "leaves", "2")["planner"]
 	leaves[1].awaitFabric("leaf", "leaf-1", "leaves", "2", "planner", planner, "scope", "local")

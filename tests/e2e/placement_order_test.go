@@ -20,7 +20,7 @@ import (
 // ASIC_DB, where orchagent has programmed them, else that of the kernel, with the reason. The
 // flows keep their labels.
 func TestOrderOfNextHopsIsThatOfASICDB(t *testing.T) {
-	t.Parallel() // it waits most of its time
+	t.Parallel()
 	l := newLeaf(t)
 	l.start(l.vendorLibrary()...)
 	l.enable()

@@ -146,8 +146,10 @@ func (l *leaf) evenly(what string) map[uint32]uint32 {
 // does its successor, which knows the paths. The seed that another program sets stops
 // placement, and that of before comes back in the end.
 func TestPlacedLabelsOutliveSluiced(t *testing.T) {
+	t.Parallel()
 	for method, args := range map[string][]string{"entries": nil, "rewrite": {"--sai-profile", "SLUICE_HIDE=compute"}} {
 		t.Run(method, func(t *testing.T) {
+			t.Parallel()
 			l := placing(t, args...)
 			l.awaitFields("SLUICE_CAPABILITY", "switch", "placement_method", method, "placement_state", "active")
 			l.freeze()

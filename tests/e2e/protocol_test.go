@@ -32,11 +32,13 @@ func (l *leaf) tcpSegments(n int) (frames [][]byte) {
 // TestTCPToThePortOfRoCEv2 is neither copied to the CPU nor sampled, so that it takes
 // nothing from what the CPU is allowed.
 func TestTCPToThePortOfRoCEv2(t *testing.T) {
+	t.Parallel()
 	for _, w := range ways {
 		if w.long || w.method != engine.Compute && w.method != engine.Rewrite {
 			continue
 		}
 		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
 			l := newLeaf(t)
 			l.way = w
 			l.start()

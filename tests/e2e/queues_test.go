@@ -52,6 +52,7 @@ func TestQueuesOfTheSoftwareSwitchAreCounted(t *testing.T) {
 
 // TestNoQueues: without the key no qdisc is touched, and the reason is in STATE_DB.
 func TestNoQueues(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	l.start()
 	c := l.await("SLUICE_CAPABILITY", "switch", func(f map[string]string) bool { return f["queues"] != "" })

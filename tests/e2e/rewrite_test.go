@@ -68,6 +68,7 @@ func onlyLabels(t *testing.T, sent [][]byte, arrived []fabric.Frame) {
 //conformance:draft-hu/write draft-hu/qp-pair draft-hu/entropy draft-hu/input draft-hu/crc-init draft-hu/crc-loop
 //conformance:draft-hu/crc-result draft-hu/low-20 draft-hu/only-label
 func TestRewriteKeepsLabels(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	hide := []string{"--sai-profile", "SLUICE_HIDE=compute"}
 	l.start(hide...)
@@ -153,6 +154,7 @@ func TestCPURate(t *testing.T) {
 
 // TestMissingRights: who lacks a capability is told which, and what it is for.
 func TestMissingRights(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	l.launchWith([]string{"setpriv", "--bounding-set=-net_admin"})
 	l.await("SLUICE_STATE", "global", func(f map[string]string) bool {
@@ -164,6 +166,7 @@ func TestMissingRights(t *testing.T) {
 //
 //conformance:draft-hu/hash-label
 func TestHashWarning(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	l.start()
 	l.set("SLUICE_FLOW_LABEL", "global", "admin_state", "enabled")
@@ -180,6 +183,7 @@ func TestHashWarning(t *testing.T) {
 //
 //conformance:draft-hu/hash-label draft-hu/legacy
 func TestPortsStayHashedBesideLabels(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	fields := func() string {
 		return strings.TrimSpace(l.in("cat", "/proc/sys/net/ipv6/fib_multipath_hash_policy", "/proc/sys/net/ipv6/fib_multipath_hash_fields"))
@@ -210,6 +214,7 @@ func TestPortsStayHashedBesideLabels(t *testing.T) {
 
 // TestLeastRights: the capabilities that docs/linux.md names are enough.
 func TestLeastRights(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	l.launchWith([]string{"setpriv", "--bounding-set=-all,+net_admin,+bpf,+perfmon"})
 	l.enable()
@@ -219,6 +224,7 @@ func TestLeastRights(t *testing.T) {
 // TestSkippedCounts: labels of the sender's own are counted as kept; IPv4, which
 // has none, is not.
 func TestSkippedCounts(t *testing.T) {
+	t.Parallel()
 	l := newLeaf(t)
 	l.start()
 	l.enable()

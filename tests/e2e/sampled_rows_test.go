@@ -175,6 +175,7 @@ func elephantsAndMice(four bool) (all []*stream) {
 // queues are named no more it removes them; they come again after swss has started again; a syncd
 // that polls no more is named as unproven, and polled less often; and the removal of the package leaves none.
 func TestRowsByWhichSyncdPollsEndWithSluice(t *testing.T) {
+	t.Parallel()
 	l, syncd := newSampledRows(t)
 	polled(l, syncd, "1")
 	rows := syncd.Rows()
@@ -219,6 +220,7 @@ func TestRowsByWhichSyncdPollsEndWithSluice(t *testing.T) {
 // TestStopEndsWhereSyncdPollsNoMore: once counters stand still the stop of a flow that they named ends,
 // although the flow goes on; CNPs to its sender are an alarm, and a stop comes once syncd polls again.
 func TestStopEndsWhereSyncdPollsNoMore(t *testing.T) {
+	t.Parallel()
 	l, syncd := newSampledRows(t)
 	polled(l, syncd, "1")
 	c, err := l.A.Capture()

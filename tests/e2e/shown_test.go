@@ -15,6 +15,7 @@ import (
 // exported, SLUICE_FLOW has the flows, as estimates by samples, and the tool shows them. With all
 // off no packet comes to the CPU.
 func TestFlowsAreShownWithoutACollector(t *testing.T) {
+	t.Parallel()
 	for name, enable := range map[string]func(*leaf){
 		"labels": func(l *leaf) { l.enable() },
 		"labels by hash, and IPFIX without a collector": func(l *leaf) {
@@ -33,6 +34,7 @@ func TestFlowsAreShownWithoutACollector(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			l := newLeaf(t)
 			if strings.Contains(name, "hash") {
 				l.start("--sai-profile", "SLUICE_HIDE=compute,rewrite")

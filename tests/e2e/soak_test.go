@@ -84,6 +84,7 @@ func (tr *traffic) end(t *testing.T) {
 // while rows change, rows turn bad, and ports come and go, before the kill and while
 // no sluiced runs: no packet is lost, and none has another label.
 func TestKillManyTimesWhileAllChanges(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))

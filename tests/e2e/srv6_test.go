@@ -204,6 +204,7 @@ func holdAtEndpoint(t *testing.T, to, host netip.Addr, route string, frame func(
 //conformance:draft-xz/flow-id draft-xz/router-id draft-zz/opcode draft-zz/port draft-zz/icrc draft-zz/rate
 //conformance:draft-zz/version draft-zz/src-qp draft-yang/scope
 func TestSRv6End(t *testing.T) {
+	t.Parallel()
 	holdAtEndpoint(t, segment, fabric.HostB.Addr(), segment.String()+"/128 encap seg6local action End", func(l *leaf, psn int) []byte {
 		return l.segments(psn, segment, protocolRouting, routingHeader(protocolUDP, 1, fabric.HostB.Addr(), segment))
 	})
@@ -211,6 +212,7 @@ func TestSRv6End(t *testing.T) {
 
 // TestSRv6EndX: the endpoint also chooses the neighbor.
 func TestSRv6EndX(t *testing.T) {
+	t.Parallel()
 	action := segment.String() + "/128 encap seg6local action End.X nh6 " + fabric.HostB.Addr().String()
 	holdAtEndpoint(t, segment, fabric.HostB.Addr(), action, func(l *leaf, psn int) []byte {
 		return l.segments(psn, segment, protocolRouting, routingHeader(protocolUDP, 1, fabric.HostB.Addr(), segment))
@@ -220,6 +222,7 @@ func TestSRv6EndX(t *testing.T) {
 // TestSRv6USID: the endpoint shifts the destination, which holds all segments: the session
 // is known by the carrier as it arrived.
 func TestSRv6USID(t *testing.T) {
+	t.Parallel()
 	carrier := netip.MustParseAddr("fc00:b:1:2::") // fc00:b:2:: leads to host B
 	action := segment.String() + "/48 encap seg6local action End flavors next-csid lblen 32 nflen 16"
 	holdAtEndpoint(t, carrier, carrier, action, func(l *leaf, psn int) []byte { return l.segments(psn, carrier, protocolUDP, nil) })
@@ -227,6 +230,7 @@ func TestSRv6USID(t *testing.T) {
 
 // TestSRv6HEncaps: the spine puts packets into a tunnel before its queue fills.
 func TestSRv6HEncaps(t *testing.T) {
+	t.Parallel()
 	host := fabric.HostB.Addr()
 	holdAtEndpoint(t, host, host, host.String()+"/128 encap seg6 mode encap segs fc00:b:2::", func(l *leaf, psn int) []byte {
 		return l.segments(psn, host, protocolUDP, nil)
@@ -235,6 +239,7 @@ func TestSRv6HEncaps(t *testing.T) {
 
 // TestSRv6Decap: the spine takes packets out of a tunnel with a segment routing header.
 func TestSRv6Decap(t *testing.T) {
+	t.Parallel()
 	action := segment.String() + "/128 encap seg6local action End.DX6 nh6 " + fabric.HostB.Addr().String()
 	holdAtEndpoint(t, segment, fabric.HostB.Addr(), action, func(l *leaf, psn int) []byte {
 		return l.encapsulated(psn, segment, protocolRouting, routingHeader(protocolIPv6, 0, segment))
@@ -243,6 +248,7 @@ func TestSRv6Decap(t *testing.T) {
 
 // TestSRv6IPinIP: the spine takes packets out of IPv6 in IPv6.
 func TestSRv6IPinIP(t *testing.T) {
+	t.Parallel()
 	action := segment.String() + "/128 encap seg6local action End.DT6 table 254"
 	holdAtEndpoint(t, segment, fabric.HostB.Addr(), action, func(l *leaf, psn int) []byte { return l.encapsulated(psn, segment, protocolIPv6, nil) })
 }

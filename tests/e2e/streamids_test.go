@@ -15,7 +15,7 @@ import (
 //
 //conformance:draft-yang/allocate
 func TestStreamIDs(t *testing.T) {
-	t.Parallel() // it waits most of its time
+	t.Parallel()
 	l := newLeaf(t)
 	l.start(rewriting...)
 	l.enable()
@@ -69,7 +69,7 @@ func TestStreamIDs(t *testing.T) {
 // back, and when it does not come back in time.
 func TestStreamIDsOfADomain(t *testing.T) {
 	soakOnly(t)
-	t.Parallel() // it waits most of its time
+	t.Parallel()
 	one, two := newLeaf(t), newLeaf(t)
 	m, endpoints := newManagement(t, one, two)
 	for i, l := range []*leaf{one, two} {

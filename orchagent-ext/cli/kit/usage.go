@@ -106,8 +106,20 @@ func flagNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// Register adds the completion of a flag that is there.
+// completing is whether the line that runs completes words for a shell. cobra keeps each completion,
+// and by it the flag and what it sets, until the process ends: other lines register none.
+var completing bool
+
+// Completing notes, before the commands of a line are made, whether it completes words for a shell.
+func Completing(args []string) {
+	completing = len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// Register adds the completion of a flag that is there, where the line completes words.
 func Register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if !completing {
+		return
+	}
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(fmt.Sprintf("%s --%s: %v", cmd.CommandPath(), flag, err))
 	}

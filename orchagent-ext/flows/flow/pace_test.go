@@ -10,6 +10,7 @@ import (
 
 	"sluice/orchagent-ext/host/clock"
 	"sluice/orchagent-ext/wire/roce"
+	"sluice/tests/racetest"
 )
 
 // paced is traffic by the clock between two hosts: connections that begin at PSN 0 and send
@@ -134,7 +135,7 @@ func TestFewAnswersAreEnough(t *testing.T) {
 // the packets are sampled and in whichever order rings are read.
 func TestLockstepIsNeverGuessed(t *testing.T) {
 	for _, samples := range [][2]int{{1, 1}, {2, 1}, {4, 1}, {16, 1}, {64, 4}, {256, 16}} {
-		for seed := range uint64(20) {
+		for seed := range racetest.Rounds[uint64](20, 5) {
 			s := paced{every: 1 + int(seed%16), rttMs: []float64{.05, 1, 20}[seed%3], samples: samples, seconds: .5, skewed: true, seed: seed}
 			for i := range 2 + seed%5 {
 				s.rates = append(s.rates, 3000+10*float64(i*(seed%4)))

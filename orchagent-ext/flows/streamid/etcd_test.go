@@ -17,6 +17,7 @@ import (
 	"sluice/orchagent-ext/flows/flow"
 
 	"sluice/tests/etcdtest"
+	"sluice/tests/racetest"
 )
 
 // TestNodesShareRealEtcd holds nodes against a real etcd of three members, each test in a
@@ -76,7 +77,7 @@ func manyNodes(t *testing.T, c *etcdtest.Cluster) {
 }
 
 func resync(t *testing.T, c *etcdtest.Cluster) {
-	const flows = 10_000
+	flows := racetest.Rounds(10_000, 2000)
 	n := startPatient(t, "n", c.URLs())
 	began := time.Now()
 	for i := range flows {

@@ -16,6 +16,7 @@ import (
 // command that ended well.
 func Run(ctx context.Context, version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cobra.EnablePrefixMatching = false
+	kit.Completing(args)
 	return kit.Execute(ctx, NewRootCommand(version), "sluice-lab", args, stdin, stdout, stderr, func(error) int { return 1 })
 }
 
