@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -163,29 +162,30 @@ func TestFirstHourExportReadsADevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	file := filepath.Join(t.TempDir(), "flows.ipfix")
-	ended := make(chan string)
-	go func() {
-		_, errs, code := sluice(nil, "export", "--dev", "lo", "--for", "1s", "--file", file)
-		ended <- fmt.Sprint(code, " ", errs)
-	}()
 	packet := make([]byte, 12+16+4) // BTH, payload, ICRC
 	packet[0], packet[7] = 4, 0x11  // RC_SEND_ONLY to queue pair 0x11
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case said := <-ended:
-			if !strings.HasPrefix(said, "0 ") || !regexp.MustCompile(`[1-9][0-9]* RoCEv2`).MatchString(said) || strings.Contains(said, " 0 records") {
-				t.Errorf("%s", said)
-			}
-			if content, err := os.ReadFile(file); err != nil || len(content) < 100 {
-				t.Errorf("%d octets, %v", len(content), err)
-			}
-			return
-		case <-tick.C:
+	ended, over := t.Context(), make(chan struct{})
+	go func() {
+		defer close(over)
+		for tick := time.NewTicker(10 * time.Millisecond); ended.Err() == nil; <-tick.C {
 			_, _ = conn.Write(packet) // no listener: an error comes back at times
 		}
+	}()
+	t.Cleanup(func() { <-over })
+	some := regexp.MustCompile(`[1-9][0-9]* RoCEv2`)
+	for tries := 1; ; tries++ {
+		file := filepath.Join(t.TempDir(), "flows.ipfix")
+		_, errs, code := sluice(nil, "export", "--dev", "lo", "--for", "1s", "--file", file)
+		if code == 0 && !some.MatchString(errs) && tries < 60 {
+			continue // a busy machine gave it no time within its second
+		}
+		if code != 0 || !some.MatchString(errs) || strings.Contains(errs, " 0 records") {
+			t.Errorf("%d %s", code, errs)
+		}
+		if content, err := os.ReadFile(file); err != nil || len(content) < 100 {
+			t.Errorf("%d octets, %v", len(content), err)
+		}
+		return
 	}
 }
 
