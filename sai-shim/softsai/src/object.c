@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "hide.h"
-#include "index.h"
 #include "meta.h"
 #include "record.h"
 #include "value.h"
@@ -317,8 +316,8 @@ static sai_status_t publish(void)
 static struct object *new_object(const struct type *type, sai_object_id_t id, uint32_t count,
 				 const sai_attribute_t *list)
 {
-	const struct attribute index = { ATTR_INDEX, PLAIN, sizeof(uint32_t), 0, NULL };
-	uint32_t octets = stored_octets(&index); /* most handlers give one */
+	const struct attribute number = { 0, PLAIN, sizeof(uint32_t), 0, NULL };
+	uint32_t octets = stored_octets(&number); /* most handlers give an object a number */
 	struct object *o = link_object(type, id);
 	bool good;
 
