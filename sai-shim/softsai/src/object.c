@@ -483,7 +483,7 @@ sai_status_t object_remove(const struct type *type, sai_object_id_t id)
 
 sai_status_t object_save(const struct object *o)
 {
-	return record_write(o, object_next);
+	return record_write(o->type, o->id, o, object_next);
 }
 
 static void forget_references(struct object *o)

@@ -6,12 +6,11 @@
 
 #include "log.h"
 #include "meta.h"
-#include "object.h"
 #include "value.h"
 
-sai_status_t record_write(const struct object *o, record_next_fn next)
+sai_status_t record_write(const struct type *type, sai_object_id_t id, const struct object *o, record_next_fn next)
 {
-	const char *name = o->type->name;
+	const char *name = type->name;
 	uint8_t record[META_MAX];
 	sai_attribute_t attr;
 	uint32_t at = 0;
@@ -19,7 +18,7 @@ sai_status_t record_write(const struct object *o, record_next_fn next)
 	int err;
 
 	while (next(o, &at, &attr)) {
-		const struct attribute *a = type_attribute(o->type, attr.id);
+		const struct attribute *a = type_attribute(type, attr.id);
 		size_t size;
 
 		if (!a || (a->access & VOLATILE))
@@ -31,7 +30,7 @@ sai_status_t record_write(const struct object *o, record_next_fn next)
 		}
 		n += size;
 	}
-	err = meta_put(o->id, record, n);
+	err = meta_put(id, record, n);
 	if (err) {
 		fail("%s: cannot write its record: %s", name, strerror(-err));
 		return err == -E2BIG || err == -ENOSPC ? SAI_STATUS_TABLE_FULL : SAI_STATUS_FAILURE;

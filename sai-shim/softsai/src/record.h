@@ -9,7 +9,7 @@
 typedef bool (*record_next_fn)(const struct object *o, uint32_t *at, sai_attribute_t *attr);
 
 /* Writes the record of an object, in place of the present one; the log has the fault. */
-sai_status_t record_write(const struct object *o, record_next_fn next);
+sai_status_t record_write(const struct type *type, sai_object_id_t id, const struct object *o, record_next_fn next);
 
 /* Takes an attribute out of a record; the value becomes the callee's. */
 typedef sai_status_t (*record_put_fn)(struct object *o, const struct attribute *a, sai_attribute_t *attr);
