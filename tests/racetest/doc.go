@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package racetest gives tests fewer rounds under the race detector, where each takes ten times
-// as long: rounds of one goroutine show it nothing after the first. The check rounds of make
-// soak runs all of them, without it.
+// as long: the detector sees all of a single goroutine in the first. The check rounds of make
+// soak runs each round, and leaves the detector out.
 package racetest
 
 // Rounds returns how many rounds a test runs: raced of them under the race detector, else full.
