@@ -20,7 +20,7 @@ type Frame struct {
 	Data []byte
 	// Length is that on the wire, octets: at least that of Data.
 	Length int
-	// Index is the number of the interface; 0 where there is one alone
+	// Index is the number of the interface; 0 where there is one alone.
 	Index int
 	// Time is within 1677 to 2262; the zero value: the file has none for this packet
 	Time time.Time
