@@ -49,9 +49,12 @@ func newRulePlace(t *testing.T, release string, asic orchagenttest.ASIC) *rulePl
 		t.Fatalf("method %+v", by)
 	}
 	p.rules = p.d.Rules()
-	for _, n := range []string{"Ethernet48:10.255.0.1", "Ethernet52:10.255.0.3", "Ethernet48:fc00::1"} {
+	neighbors := []string{"Ethernet48:10.255.0.1", "Ethernet48:fc00::1", "Ethernet52:10.255.0.3"}
+	for _, n := range neighbors {
 		p.neighbor(n, true)
 	}
+	// A test that removes one waits until it is gone, which it also is before it comes.
+	p.until("the neighbors are there", func() bool { return slices.Equal(slices.Sorted(slices.Values(p.orchagent.Neighbors())), neighbors) })
 	return p
 }
 
