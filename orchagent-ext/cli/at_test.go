@@ -63,7 +63,7 @@ func variedRows(n int) (all []rows.Row) {
 	return append(all,
 		rows.Row{Table: "PORTCHANNEL", Key: "PortChannel1", Fields: map[string]string{"mtu": "9100"}},
 		rows.Row{Table: "PORTCHANNEL_MEMBER", Key: "PortChannel1|Ethernet4"},
-		rows.Row{Table: "SLUICE_STATE", Key: "global", Fields: map[string]string{"state": "running", "pfcm": "active", "warnings": fmt.Sprint("warning ", n), "alive": time.Now().UTC().Format(time.RFC3339)}})
+		rows.Row{Table: "SLUICE_STATE", Key: "global", Fields: map[string]string{"state": "running", "pfcm": "active", "warnings": fmt.Sprint("warning ", n), "alive": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}})
 }
 
 // showAll returns the answers of each command of show, by the command line.
