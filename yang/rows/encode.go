@@ -16,19 +16,18 @@ import (
 // hold (a missing key, a separator in a value, an unknown value of an enum). A leaf that
 // was renamed is written under its former name, too; the struct's field of that name is
 // ignored.
-func Encode(s ygot.GoStruct) (Row, error) {
+func Encode(s ygot.GoStruct) (Row, error) { return EncodeInto(map[string]string{}, s) }
+
+// EncodeInto is [Encode] with the map of the row's fields: what is in it goes. Where rows are encoded
+// each second, a map for all of them leaves no garbage.
+func EncodeInto(fields map[string]string, s ygot.GoStruct) (Row, error) {
 	v := reflect.ValueOf(s).Elem()
 	t, ok := byType()[v.Type()]
 	if !ok {
 		return Row{}, fmt.Errorf("encode row: %T is no row of a table", s)
 	}
-	set := 0
-	for _, leaf := range t.fields {
-		if !v.Field(t.places[leaf]).IsZero() {
-			set++
-		}
-	}
-	r := Row{Table: t.name, Key: t.only, Fields: make(map[string]string, set)}
+	clear(fields)
+	r := Row{Table: t.name, Key: t.only, Fields: fields}
 	if t.only == "" {
 		var parts []string
 		for i, leaf := range t.keys {

@@ -64,8 +64,8 @@ func TestRowsAreOfTheModel(t *testing.T) {
 	congested(&flowcontrol.CongestedFlow{Congested: true, Source: held.Source, Destination: held.Destination, Stream: 9, Port: "Ethernet0", Number: 3}, now, knowledge{method: "exact", confidence: 100}, flow)
 	all := append(n.rows(e.Fill), holdRow(&held, "Ethernet0", now, now, did), holdRow(&ignored, "any", now, now, holdCount{}), flow)
 	written := map[string]map[string]string{}
-	for _, r := range e.Encode(all...) {
-		written[r.Name()] = r.Fields
+	for r := range e.Encode(all...) {
+		written[r.Name()] = maps.Clone(r.Fields)
 		s, err := rows.Decode(r)
 		if err != nil {
 			t.Errorf("%s: %v", r.Name(), err)

@@ -47,7 +47,7 @@ func (p *published) mirror(writing context.Context, g task.Group) {
 // report sets the rows of a report. Before the mirror runs they are written at once, and these alone:
 // the ledger stays whole.
 func (p *published) report(ctx context.Context, r *status.Report) {
-	for _, row := range r.Encode(&p.encoder) {
+	for row := range r.Encode(&p.encoder) {
 		p.state.Set(row)
 		if !p.mirrored {
 			_ = p.stateDB.Write(ctx, sonicdb.Change{Row: row}) // the next report is written soon
@@ -57,7 +57,7 @@ func (p *published) report(ctx context.Context, r *status.Report) {
 
 // setState sets a row of STATE_DB.
 func (p *published) setState(row ygot.GoStruct) {
-	for _, r := range p.encoder.Encode(row) {
+	for r := range p.encoder.Encode(row) {
 		p.state.Set(r)
 	}
 }
@@ -83,7 +83,7 @@ func (p *published) replaceState(table string, all []ygot.GoStruct) {
 
 // setCounters sets a row of COUNTERS_DB.
 func (p *published) setCounters(row ygot.GoStruct) {
-	for _, r := range p.encoder.Encode(row) {
+	for r := range p.encoder.Encode(row) {
 		p.counters.Set(r)
 	}
 }
@@ -104,9 +104,9 @@ func (p *published) counted(err error, log *slog.Logger) {
 // leave removes the rows that hold only while a process runs: another one is to come.
 func (p *published) leave(ctx context.Context) error {
 	p.state.Delete(telemetry.TableState, "global")
-	p.state.Replace(telemetry.TableHold, nil) // held packets go on
-	p.state.Replace(telemetry.TableNextHop, nil)
-	p.state.Replace(telemetry.TableHash, nil)
+	p.state.Empty(telemetry.TableHold) // held packets go on
+	p.state.Empty(telemetry.TableNextHop)
+	p.state.Empty(telemetry.TableHash)
 	if p.mirrored {
 		return p.state.Flush(ctx)
 	}

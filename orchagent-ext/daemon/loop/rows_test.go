@@ -4,6 +4,7 @@ package loop
 
 import (
 	"log/slog"
+	"slices"
 	"testing"
 
 	"sluice/orchagent-ext/switch/engine"
@@ -14,7 +15,7 @@ func TestCapabilityIsOfTheModel(t *testing.T) {
 	var o orch
 	o.out.encoder.Log = slog.New(slog.DiscardHandler)
 	o.sw = &opened{outcome: engine.Outcome{NoQueues: "no", Choices: engine.Choose(engine.Abilities{engine.NeedHold: {engine.Exact: {Can: true}}}, engine.Policy{}, engine.Features{})}}
-	written := o.out.encoder.Encode(o.capability())
+	written := slices.Collect(o.out.encoder.Encode(o.capability()))
 	if len(written) != 1 || o.out.encoder.Err() != nil {
 		t.Fatalf("rows %v, %v", written, o.out.encoder.Err())
 	}

@@ -61,8 +61,8 @@ func (h *Routes) Reconcile(g task.Group, s *Settings, kernel bool) {
 	if !h.part.Has(s.Publish) {
 		h.part.Cancel() // it may be reading a table of thousands of routes
 		*h = Routes{rows: h.rows, encoder: h.encoder}
-		h.rows.Replace(telemetry.TableNextHop, nil)
-		h.rows.Replace(telemetry.TableHash, nil)
+		h.rows.Empty(telemetry.TableNextHop)
+		h.rows.Empty(telemetry.TableHash)
 	}
 	_ = h.part.Reconcile(g, s.Publish, func() (*watcher, error) { return &watcher{log: h.encoder.Log}, nil })
 	if !s.Publish {

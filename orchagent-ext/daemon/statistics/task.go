@@ -219,7 +219,7 @@ func (t *Task) showPort(name string, s *telemetry.PortStats) {
 	s.OperStatus, s.Role = 0, 0 // unset
 	rows.SetEnum(&s.OperStatus, t.links.oper(name))
 	rows.SetEnum(&s.Role, t.named[name].Role)
-	for _, row := range t.encoder.Encode(s) {
+	for row := range t.encoder.Encode(s) {
 		t.rows.Set(row)
 	}
 }
@@ -231,7 +231,7 @@ func (t *Task) showQueue(o Object, s *telemetry.QueueStats) {
 		delete(t.queues, o)
 		return
 	}
-	for _, row := range t.encoder.Encode(s) {
+	for row := range t.encoder.Encode(s) {
 		t.queues[o] = row.Key
 		t.rows.Set(row)
 	}

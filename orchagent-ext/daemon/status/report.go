@@ -3,6 +3,7 @@
 package status
 
 import (
+	"iter"
 	"log/slog"
 	"strings"
 
@@ -46,7 +47,7 @@ func (r *Report) Judge(disabled bool, failed error, objects int) {
 }
 
 // Encode returns the row of the report, by an encoder.
-func (r *Report) Encode(e *Encoder) []rows.Row {
+func (r *Report) Encode(e *Encoder) iter.Seq[rows.Row] {
 	r.Row.Warnings = telemetry.Text(strings.Join(r.warnings, "; "))
 	rows.SetEnum(&r.Row.State, r.State)
 	rows.SetEnum(&r.Row.FlowLabel, r.FlowLabel)
@@ -56,26 +57,32 @@ func (r *Report) Encode(e *Encoder) []rows.Row {
 // Encoder makes rows of structs of the state model. It logs the structs that it cannot
 // encode. It is for one goroutine.
 type Encoder struct {
-	Log  *slog.Logger
-	last error // logged last
+	Log    *slog.Logger
+	last   error             // logged last
+	fields map[string]string // of the row that was encoded last
 }
 
 // Err returns the error that was logged last; nil where there was none.
 func (e *Encoder) Err() error { return e.last }
 
 // Encode returns the rows of structs. It leaves out a struct that no row can hold, since
-// its name has a separator of keys.
-func (e *Encoder) Encode(all ...ygot.GoStruct) []rows.Row {
-	encoded := make([]rows.Row, 0, len(all))
-	for _, s := range all {
-		row, err := rows.Encode(s)
-		if err != nil {
-			e.Unwritten(err)
-			continue
-		}
-		encoded = append(encoded, row)
+// its name has a separator of keys. The fields of a row hold until the next row.
+func (e *Encoder) Encode(all ...ygot.GoStruct) iter.Seq[rows.Row] {
+	if e.fields == nil {
+		e.fields = map[string]string{}
 	}
-	return encoded
+	return func(yield func(rows.Row) bool) {
+		for _, s := range all {
+			row, err := rows.EncodeInto(e.fields, s)
+			if err != nil {
+				e.Unwritten(err)
+				continue
+			}
+			if !yield(row) {
+				return
+			}
+		}
+	}
 }
 
 // Fill sets a leaf of a struct by the leaf's name in the model.

@@ -26,7 +26,7 @@ func TestTurnsAreRowsByPriority(t *testing.T) {
 		}
 		e := Encoder{Log: slog.New(slog.DiscardHandler)}
 		var names []string
-		for _, row := range e.Encode(TurnRows(&g)...) {
+		for row := range e.Encode(TurnRows(&g)...) {
 			if names = append(names, row.Name()); row.Key != "depth" {
 				continue
 			}

@@ -4,6 +4,7 @@ package sonicdb
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -103,7 +104,7 @@ func (m *Mirror) Wanted(table string) (all []rows.Row) {
 // Set gives a row exactly these fields. The fields are copied. [Mirror.Run] writes them
 // soon, [Mirror.Flush] at once; the same fields again cost nothing.
 func (m *Mirror) Set(r rows.Row) {
-	m.change(func() { m.put(m.db.redisKey(r), pack(r.Fields)) })
+	m.change(func() { m.set(m.db.redisKey(r), r.Fields) })
 }
 
 // Delete takes a row away. A row that Redis lacks costs nothing.
@@ -111,15 +112,18 @@ func (m *Mirror) Delete(table, key string) {
 	m.change(func() { m.put(m.db.redisKey(rows.Row{Table: table, Key: key}), "") })
 }
 
+// Empty takes all rows of a table away. Rows of other tables stay.
+func (m *Mirror) Empty(table string) { m.Replace(table, func(func(rows.Row) bool) {}) }
+
 // Replace gives a table exactly these rows. Rows of other tables stay. The fields are
-// copied.
-func (m *Mirror) Replace(table string, all []rows.Row) {
+// copied, each row before the next one comes; the sequence does not call the mirror.
+func (m *Mirror) Replace(table string, all iter.Seq[rows.Row]) {
 	m.change(func() {
-		keep := make(map[string]bool, len(all))
-		for _, r := range all {
+		keep := make(map[string]bool, len(m.desired[table]))
+		for r := range all {
 			k := m.db.redisKey(r)
 			keep[k] = true
-			m.put(k, pack(r.Fields))
+			m.set(k, r.Fields)
 		}
 		for k := range m.desired[table] {
 			if !keep[k] {
@@ -140,6 +144,15 @@ func (m *Mirror) Clear() {
 		}
 		m.all = true
 	})
+}
+
+// set records the fields of a row. Its caller holds mu. The same fields again take no memory.
+func (m *Mirror) set(key string, fields map[string]string) {
+	table, _, _ := m.db.split(key)
+	packed := appendPacked(new(room)[:0], stored(fields))
+	if string(packed) != string(m.desired[table][key]) {
+		m.put(key, Packed(packed))
+	}
 }
 
 // put records the fields of a row, "" for a removed one. Its caller holds mu.

@@ -4,6 +4,7 @@ package sonicdb
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func TestMirrorWritesDifferences(t *testing.T) {
 	m.Delete("A", "1")
 	shows(t, db, map[string]fields{"A|2": {"y": "1"}, "B|other": {}})
 
-	m.Replace("A", []rows.Row{row("3", fields{"z": "1"}), row("4", nil)})
+	m.Replace("A", slices.Values([]rows.Row{row("3", fields{"z": "1"}), row("4", nil)}))
 	want := map[string]fields{"A|3": {"z": "1"}, "A|4": {}, "B|other": {}}
 	shows(t, db, want)
 
@@ -77,6 +78,25 @@ func TestMirrorWritesDifferences(t *testing.T) {
 	}
 	delete(want, "B|other")
 	shows(t, db, want)
+}
+
+// TestRowsAsBeforeTakeNoMemory in a mirror: a leaf sets thousands of them a second.
+func TestRowsAsBeforeTakeNoMemory(t *testing.T) {
+	m := NewMirror(open(t, redisServer(t), "STATE_DB", nil), "A")
+	counters := fields{}
+	for i := range 40 {
+		counters[fmt.Sprint("counter", i)] = fmt.Sprint(1 << i)
+	}
+	r := row("1", counters)
+	n := testing.AllocsPerRun(100, func() { m.Set(r) })
+	if n > 4 { // its key, and what calls take
+		t.Errorf("%g allocations", n)
+	}
+	counters["counter7"] = "129"
+	m.Set(r)
+	if got := m.Wanted("A"); len(got) != 1 || got[0].Fields["counter7"] != "129" {
+		t.Errorf("one field is another: %v", got)
+	}
 }
 
 func TestMirrorSurvivesARestart(t *testing.T) {

@@ -39,11 +39,16 @@ func short(s string) (length uint64, text string) {
 	return 2 * uint64(len(s)), s
 }
 
+// room is for a row while it is packed: most fit into it, and take no memory but the result.
+type room [1024]byte
+
 // Pack packs fields. No fields are "".
-func Pack(fields map[string]string) Packed {
-	var names [32]string // most rows fit into these two, and take no memory but the result
-	var room [1024]byte
-	sorted, b := names[:0], room[:0]
+func Pack(fields map[string]string) Packed { return Packed(appendPacked(new(room)[:0], fields)) }
+
+// appendPacked appends the packed form of fields.
+func appendPacked(b []byte, fields map[string]string) []byte {
+	var names [64]string // most rows have fewer
+	sorted := names[:0]
 	for name := range fields {
 		sorted = append(sorted, name)
 	}
@@ -54,7 +59,7 @@ func Pack(fields map[string]string) Packed {
 			b = append(binary.AppendUvarint(b, length), text...)
 		}
 	}
-	return Packed(b)
+	return b
 }
 
 // pack packs the fields of a row as Redis holds them: one without any has the placeholder of
