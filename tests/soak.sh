@@ -83,7 +83,7 @@ check debian needs 'debootstrap systemd-container' long ./debian
 check lab-tests needs ansible-core long ./lab
 check lab sh -c 'make lab && make lab-down'
 # all rounds of tests that have fewer under the race detector
-check rounds long -run '^(TestLockstepIsNeverGuessed|TestMillionFlowsExpireAtOnce|TestNodesShareRealEtcd)$' ./orchagent-ext/export/ipfix ./orchagent-ext/flows/streamid ./orchagent-ext/flows/flow
+check rounds long -run '^(TestLockstepIsNeverGuessed|TestMillionFlowsExpireAtOnce|TestNodesShareRealEtcd|TestHistory.*Thinned.*)$' ./orchagent-ext/export/ipfix ./orchagent-ext/flows/streamid ./orchagent-ext/flows/flow ./orchagent-ext/view/keep
 check faults long -run Faults ./orchagent-ext/switch/saidriver ./orchagent-ext/cmd/sluiced
 check bench make bench
 check collectors sh -c 'go test -count=1 -v -run ManyRecords ./tests/peers && cd tests/bench/goipfix && go test -count=1 -v -run Collector .'
