@@ -162,16 +162,24 @@ func TestPPFCHoldsAtTheIngressGateway(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer sender.Close()
-			const n = 800 // of 610 octets: 780 ms at 5 Mbit/s
-			for i := range n {
-				if err := sender.Send(near.datagram(elephantQP, i)); err != nil {
-					t.Fatal(err)
-				}
-				if i == n/2 { // the rest comes while the flow is held, or is about to be
-					near.awaitNotified("ppfc", "held", 1)
-					far.awaitNotified("rate-advice", "sent", 1)
+			n := 0
+			send := func(packets int) {
+				for range packets {
+					if err := sender.Send(near.datagram(elephantQP, n)); err != nil {
+						t.Fatal(err)
+					}
+					n++
 				}
 			}
+			const half = 400 // of 610 octets: 390 ms at 5 Mbit/s
+			send(half)
+			for deadline := time.Now().Add(patience); near.notified("ppfc", "held") == 0 || far.notified("rate-advice", "sent") == 0; time.Sleep(poll) {
+				if time.Now().After(deadline) {
+					t.Fatalf("after %d packets the flow is not held; far says %s", n, far.notifiedAll("ppfc"))
+				}
+				send(2) // as many as leave: on a busy machine it takes longer than the queue lasts
+			}
+			send(half) // while the flow is held, or is about to be
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			if err := captures[0].Wait(ctx, n); err != nil {

@@ -14,9 +14,9 @@ const (
 	period = 2 * time.Second        // between two looks
 	worth  = 500 * time.Millisecond // of garbage may be there, at its rate
 
-	least, most = 5, 100  // percent of the memory in use
-	floor       = 8 << 20 // octets that may be there anyway: a small heap is not collected twice a second
-	busy, rest  = 40, 20  // percent from which it falls, and below which the system gets memory back
+	least, most = 5, 100   // percent of the memory in use
+	floor       = 16 << 20 // octets that may be there anyway: each collection reads all that is in use
+	busy, rest  = 40, 20   // percent from which it falls, and below which the system gets memory back
 )
 
 // Limit follows the rate of garbage until ctx is done. GOGC in the environment

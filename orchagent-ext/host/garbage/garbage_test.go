@@ -20,7 +20,7 @@ func TestPercentFollowsTheRateOfGarbage(t *testing.T) {
 		{0, 400 * mib, least},
 		{1 * mib, 400 * mib, least},
 		{160 * mib, 400 * mib, 10},
-		{1 * mib, 20 * mib, 40},
+		{1 * mib, 20 * mib, 80},
 		{1000 * mib, 100 * mib, most},
 		{mib, 0, most},
 		{0, 0, most},
@@ -37,7 +37,7 @@ func TestAtRestLittleGarbageMayStay(t *testing.T) {
 	for env, want := range map[string]int{"": least, "80": 80} {
 		t.Setenv("GOGC", env)
 		was := debug.SetGCPercent(80)
-		ballast := make([]byte, 256<<20)
+		ballast := make([]byte, 400<<20)
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			runtime.GC()
