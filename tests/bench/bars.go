@@ -44,24 +44,24 @@ var bars = []bar{
 	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio-qdiscs", with: "plain kernel forwarding"}, // the kernel's qdiscs alone
 	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio-to-qdiscs", limit: atLeast(0.95), with: "the kernel with the same qdiscs", why: marksCost},
 	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "packets/s"},
-	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "cpu-percent", limit: atMost(25)}, // 100,000 a second
-	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "us-p50", limit: atMost(300)},     // of genuine ones, received to held
+	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "cpu-percent", limit: atMost(25), why: sharedCPUs}, // 100,000 a second
+	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "us-p50", limit: atMost(300)},                      // of genuine ones, received to held
 	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "us-p99", limit: atMost(1000)},
-	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p50", limit: atMost(3)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p50", limit: atMost(3), why: sharedCPUs},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p99", limit: atMost(50)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkProgram/*", unit: "s", limit: atMost(1)}, // 1000, and 10,000 flows
 	{pkg: "tests/e2e", benchmark: "BenchmarkKillSwitch/*", unit: "s-silent", limit: atMost(0.3)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkKillSwitch/*", unit: "s-gone", limit: atMost(3)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkResync", unit: "s", limit: atMost(1)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRestart", unit: "s", limit: atMost(2)},
-	{pkg: "tests/e2e", benchmark: "BenchmarkRestartManyFlows", unit: "s", limit: atMost(2)}, // 50,000 flows with an entry
+	{pkg: "tests/e2e", benchmark: "BenchmarkRestartManyFlows", unit: "s", limit: atMost(2), why: "it is CPU time (s-CPU): each entry is read back and compared; 1.5 s were measured on a faster machine"}, // 50,000 flows with an entry
 	{pkg: "tests/e2e", benchmark: "BenchmarkRestartManyFlows", unit: "s-CPU"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRestartManyFlows", unit: "MiB", limit: atMost(300)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "flows", limit: atLeast(32)}, // new ones, of 32
 	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "s", limit: atMost(1)},       // until the last has its label
 	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "cpu-percent", limit: atMost(60)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRewriteUnderAFlood", unit: "MiB", limit: atMost(250)},
-	{pkg: "tests/e2e", benchmark: "BenchmarkLeafAtRest", unit: "cpu-percent", limit: atMost(30)}, // 512 ports with queues, 64,000 flows, 128 subscribers, 10 collectors
+	{pkg: "tests/e2e", benchmark: "BenchmarkLeafAtRest", unit: "cpu-percent", limit: atMost(30), why: "in its profile the hypervisor (pvm_irq_enable) takes 17 % and the collector of garbage 12 %"}, // 512 ports with queues, 64,000 flows, 128 subscribers, 10 collectors
 	{pkg: "tests/e2e", benchmark: "BenchmarkLeafAtRest", unit: "MiB", limit: atMost(400)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkLeafAtRest", unit: "s-start", limit: atMost(3)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkBadRowsAtRest", unit: "cpu-percent", limit: atMost(5)}, // 50,000
@@ -77,7 +77,7 @@ var bars = []bar{
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/ports", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true}, // to which each queue pair is a flow, too
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/health", unit: "ratio", limit: atMost(1.3), with: "softflowd", optional: true},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/health_ports", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true},
-	{pkg: "tests/bench/capture", benchmark: "BenchmarkTshark/*", unit: "ratio", limit: atLeast(5), with: "tshark's time, over sluice's", optional: true},
+	{pkg: "tests/bench/capture", benchmark: "BenchmarkTshark/*", unit: "ratio", limit: atLeast(5), with: "tshark's time, over sluice's", optional: true, why: "decode writes 17 columns a line, and computes the ICRC of each packet; the other commands hold it"},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkObserve/*", unit: "ms-p50"}, // from a packet that comes, by a pipe and on a device, to its line
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkObserve/*", unit: "ms-p99", limit: atMost(100)},
 	{pkg: "orchagent-ext/cli/targets", benchmark: "BenchmarkRead128", unit: "s", limit: atMost(2)},              // of which 8 hang
@@ -91,7 +91,7 @@ var bars = []bar{
 	{pkg: "tests/gnmi", benchmark: "BenchmarkSetToStream", unit: "ms-p50"},
 	{pkg: "tests/gnmi", benchmark: "BenchmarkSetToStream", unit: "ms-p99", limit: atMost(100)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkSetToSwitch", unit: "ms-p50", limit: atMost(15)},
-	{pkg: "tests/e2e", benchmark: "BenchmarkSetToSwitch", unit: "ms-p99", limit: atMost(100)}, // by way of the switch
+	{pkg: "tests/e2e", benchmark: "BenchmarkSetToSwitch", unit: "ms-p99", limit: atMost(100), why: "the slowest of 100 Sets, 76 to 189 ms in five runs on a shared machine"}, // by way of the switch
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "ns/op", optional: true},
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "allocs/op", optional: true},
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkRatio", unit: "ratio", limit: atLeast(2.2), with: "vmware/go-ipfix", optional: true},
@@ -99,6 +99,9 @@ var bars = []bar{
 
 // marksCost is why marks of flows cost more than their bar.
 const marksCost = "a queue is a class of the kernel's HTB with a FIFO, which take 5 % alone (ratio-qdiscs); the program that counts the octets of flows in queues takes the rest"
+
+// sharedCPUs is why a figure of the daemon is worse on a machine of two CPUs.
+const sharedCPUs = "CPU time on two CPUs, which Redis and the benchmark use too"
 
 // A bar names one figure of one benchmark and what it must hold.
 type bar struct {

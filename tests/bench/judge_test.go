@@ -78,6 +78,19 @@ func TestOptionalBarsMayBeMissing(t *testing.T) {
 	}
 }
 
+// TestPackageMeasuredAgain: its figures take the place of the former ones, and all others stay.
+func TestPackageMeasuredAgain(t *testing.T) {
+	report := []figure{{Name: "a BenchmarkX", Value: 1}, {Name: "b BenchmarkY", Value: 2}, {Name: "b BenchmarkGone", Value: 3}, {Name: "ab BenchmarkX", Value: 4}, {Name: "b BenchmarkZ", Value: 5}}
+	again := []figure{{Name: "c BenchmarkNew", Value: 6}, {Name: "b BenchmarkY", Value: 7}, {Name: "b BenchmarkZ", Value: 8}}
+	want := []figure{{Name: "a BenchmarkX", Value: 1}, {Name: "b BenchmarkY", Value: 7}, {Name: "b BenchmarkZ", Value: 8}, {Name: "ab BenchmarkX", Value: 4}, {Name: "c BenchmarkNew", Value: 6}}
+	if diff := cmp.Diff(want, replaced(report, again)); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(again, replaced(nil, again)); diff != "" {
+		t.Errorf("without a report (-want +got):\n%s", diff)
+	}
+}
+
 func TestMedianAndSpread(t *testing.T) {
 	for _, c := range []struct {
 		values         []float64

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,7 +20,7 @@ func main() {
 	count := flag.Int("count", 5, "how often each benchmark runs")
 	other := flag.String("against", "", "`root` of another tree, built: measure both in turns, and compare")
 	runs := flag.Int("pairs", 7, "with -against: how often each benchmark runs in both trees, 6 times or more")
-	only := flag.String("only", "", "with -against: `part` of the packages' names")
+	only := flag.String("only", "", "`part` of the names of the packages to measure: the report keeps its figures of the others")
 	page := flag.String("page", "", "write the page of the report to this `file`, and measure nothing")
 	flag.Parse()
 
@@ -28,7 +30,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench: -pairs: 6 or more: fewer give no interval of 95 %")
 		os.Exit(2)
 	}
-	do := func() error { return run(ctx, *out, *benchTime, *count) }
+	do := func() error { return run(ctx, *out, *only, *benchTime, *count) }
 	switch {
 	case *page != "":
 		do = func() error { return writePage(*out, *page) }
@@ -41,11 +43,19 @@ func main() {
 	}
 }
 
-// run measures package after package. The measurements are reported also when some
-// benchmark failed.
-func run(ctx context.Context, out string, benchTime time.Duration, count int) error {
+// run measures package after package, those whose names have a part. The measurements are reported
+// also when some benchmark failed.
+func run(ctx context.Context, out, only string, benchTime time.Duration, count int) error {
 	var found []series
 	var errs []error
+	bars := slices.DeleteFunc(slices.Clone(bars), func(b bar) bool { return !strings.Contains(b.pkg, only) })
+	var before []figure
+	if only != "" {
+		var err error
+		if before, err = readReport(out); err != nil {
+			return err
+		}
+	}
 	pkgs := packages(bars)
 	for i, pkg := range pkgs {
 		fmt.Fprintf(os.Stderr, "bench: package %d of %d: %s\n", i+1, len(pkgs), pkg)
@@ -60,6 +70,7 @@ func run(ctx context.Context, out string, benchTime time.Duration, count int) er
 	figures, err := judge(bars, found)
 	errs = append(errs, err)
 	if len(figures) > 0 {
+		figures = replaced(before, figures)
 		fmt.Println()
 		errs = append(errs, writeTable(os.Stdout, figures), writeJSON(out, figures))
 	}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -89,13 +88,9 @@ func reason(bars []bar, f figure) string {
 
 // writePage makes the page of a report.
 func writePage(report, file string) error {
-	b, err := os.ReadFile(report)
+	figures, err := readReport(report)
 	if err != nil {
-		return fmt.Errorf("%w (make bench writes it)", err)
-	}
-	var figures []figure
-	if err := json.Unmarshal(b, &figures); err != nil {
-		return fmt.Errorf("%s: %w", report, err)
+		return err
 	}
 	machine, err := machine()
 	if err != nil {

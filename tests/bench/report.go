@@ -9,7 +9,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -26,6 +28,44 @@ func writeJSON(file string, figures []figure) error {
 		return err
 	}
 	return os.WriteFile(file, b.Bytes(), 0o666)
+}
+
+// readReport reads a report.
+func readReport(file string) (figures []figure, err error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w (make bench writes it)", err)
+	}
+	if err := json.Unmarshal(b, &figures); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return figures, nil
+}
+
+// replaced returns the figures of a report with those of packages that were measured again in the place
+// of theirs; a package that the report lacks comes last.
+func replaced(report, again []figure) (all []figure) {
+	pkg := func(f figure) string { name, _, _ := strings.Cut(f.Name, " "); return name }
+	took := map[string]bool{}
+	take := func(of string) {
+		for _, f := range again {
+			if pkg(f) == of && !took[of] {
+				all = append(all, f)
+			}
+		}
+		took[of] = true
+	}
+	for _, f := range report {
+		if !slices.ContainsFunc(again, func(a figure) bool { return pkg(a) == pkg(f) }) {
+			all = append(all, f)
+		} else {
+			take(pkg(f))
+		}
+	}
+	for _, f := range again {
+		take(pkg(f))
+	}
+	return all
 }
 
 // writeTable prints a line for each figure, and how many bars hold.
