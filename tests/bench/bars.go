@@ -75,7 +75,7 @@ var bars = []bar{
 	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkMeter64kFlows", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/flows", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/ports", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true}, // to which each queue pair is a flow, too
-	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/health", unit: "ratio", limit: atMost(1.3), with: "softflowd", optional: true},
+	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/health", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkFlows/health_ports", unit: "ratio", limit: atMost(1), with: "softflowd", optional: true},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkTshark/*", unit: "ratio", limit: atLeast(5), with: "tshark's time, over sluice's", optional: true, why: "decode writes 17 columns a line, and computes the ICRC of each packet; the other commands hold it"},
 	{pkg: "tests/bench/capture", benchmark: "BenchmarkObserve/*", unit: "ms-p50"}, // from a packet that comes, by a pipe and on a device, to its line
