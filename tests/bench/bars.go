@@ -98,7 +98,7 @@ var bars = []bar{
 }
 
 // marksCost is why marks of flows cost more than their bar.
-const marksCost = "a queue is a class of the kernel's HTB with a FIFO, which take 5 % alone (ratio-qdiscs); the program that counts the octets of flows in queues takes the rest"
+const marksCost = "a queue is a class of the kernel's HTB with a FIFO, which cost ratio-qdiscs alone; the program that counts the octets of flows in queues costs the rest"
 
 // sharedCPUs is why a figure of the daemon is worse on a machine of two CPUs.
 const sharedCPUs = "CPU time on two CPUs, which Redis and the benchmark use too"

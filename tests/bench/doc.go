@@ -11,6 +11,6 @@
 //
 // With -against it measures another tree and this one in turns, and compares each figure that both
 // have: a row fails where the 95 % interval of its pairs lies beyond 5 %. With -page it writes the page
-// of the report, docs/performance.md. With -only it measures some packages again and leaves the other
-// figures of the report as they are.
+// of the report, docs/performance.md. With -only PART it measures the packages whose names have that part, and
+// leaves the other figures of the report as they are.
 package main

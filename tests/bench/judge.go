@@ -21,6 +21,12 @@ type figure struct {
 	ComparedWith string  `json:"compared_with"` // the other program of a ratio, or empty
 }
 
+// pkg is the folder of the package.
+func (f *figure) pkg() string {
+	pkg, _, _ := strings.Cut(f.Name, " ")
+	return pkg
+}
+
 // judge picks the figure or, for a pattern, the figures of every bar out of the
 // measurements. The error names every bar whose benchmark is missing, but for optional
 // ones.

@@ -83,11 +83,16 @@ func TestPackageMeasuredAgain(t *testing.T) {
 	report := []figure{{Name: "a BenchmarkX", Value: 1}, {Name: "b BenchmarkY", Value: 2}, {Name: "b BenchmarkGone", Value: 3}, {Name: "ab BenchmarkX", Value: 4}, {Name: "b BenchmarkZ", Value: 5}}
 	again := []figure{{Name: "c BenchmarkNew", Value: 6}, {Name: "b BenchmarkY", Value: 7}, {Name: "b BenchmarkZ", Value: 8}}
 	want := []figure{{Name: "a BenchmarkX", Value: 1}, {Name: "b BenchmarkY", Value: 7}, {Name: "b BenchmarkZ", Value: 8}, {Name: "ab BenchmarkX", Value: 4}, {Name: "c BenchmarkNew", Value: 6}}
-	if diff := cmp.Diff(want, replaced(report, again)); diff != "" {
+	pkgs := []string{"b", "c"}
+	if diff := cmp.Diff(want, replaced(report, again, pkgs)); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(again, replaced(nil, again)); diff != "" {
+	if diff := cmp.Diff(again[1:], replaced(nil, again[1:], pkgs)); diff != "" {
 		t.Errorf("without a report (-want +got):\n%s", diff)
+	}
+	want = []figure{report[0], report[3]}
+	if diff := cmp.Diff(want, replaced(report, nil, pkgs)); diff != "" {
+		t.Errorf("where b failed (-want +got):\n%s", diff)
 	}
 }
 

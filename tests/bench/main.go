@@ -57,6 +57,9 @@ func run(ctx context.Context, out, only string, benchTime time.Duration, count i
 		}
 	}
 	pkgs := packages(bars)
+	if len(pkgs) == 0 {
+		return fmt.Errorf("-only %s: no package with a bar has that in its name", only)
+	}
 	for i, pkg := range pkgs {
 		fmt.Fprintf(os.Stderr, "bench: package %d of %d: %s\n", i+1, len(pkgs), pkg)
 		s, err := measure(ctx, bars, pkg, benchTime, count, os.Stderr)
@@ -70,7 +73,7 @@ func run(ctx context.Context, out, only string, benchTime time.Duration, count i
 	figures, err := judge(bars, found)
 	errs = append(errs, err)
 	if len(figures) > 0 {
-		figures = replaced(before, figures)
+		figures = replaced(before, figures, pkgs)
 		fmt.Println()
 		errs = append(errs, writeTable(os.Stdout, figures), writeJSON(out, figures))
 	}

@@ -79,7 +79,7 @@ func shortName(name string) string {
 // reason returns why a bar is missed, as its row says.
 func reason(bars []bar, f figure) string {
 	for _, b := range bars {
-		if pkg, benchmark, _ := strings.Cut(f.Name, " "); b.pkg == pkg && b.unit == f.Unit && b.names(benchmark) && b.why != "" {
+		if _, benchmark, _ := strings.Cut(f.Name, " "); b.pkg == f.pkg() && b.unit == f.Unit && b.names(benchmark) && b.why != "" {
 			return b.why
 		}
 	}

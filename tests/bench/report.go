@@ -9,9 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 )
 
@@ -43,27 +41,25 @@ func readReport(file string) (figures []figure, err error) {
 }
 
 // replaced returns the figures of a report with those of packages that were measured again in the place
-// of theirs; a package that the report lacks comes last.
-func replaced(report, again []figure) (all []figure) {
-	pkg := func(f figure) string { name, _, _ := strings.Cut(f.Name, " "); return name }
-	took := map[string]bool{}
-	take := func(of string) {
-		for _, f := range again {
-			if pkg(f) == of && !took[of] {
-				all = append(all, f)
-			}
-		}
-		took[of] = true
-	}
-	for _, f := range report {
-		if !slices.ContainsFunc(again, func(a figure) bool { return pkg(a) == pkg(f) }) {
-			all = append(all, f)
-		} else {
-			take(pkg(f))
-		}
+// of theirs, at the end where the report has none. A package that failed has none any more.
+func replaced(report, again []figure, pkgs []string) (all []figure) {
+	left := map[string][]figure{}
+	for _, pkg := range pkgs {
+		left[pkg] = nil
 	}
 	for _, f := range again {
-		take(pkg(f))
+		left[f.pkg()] = append(left[f.pkg()], f)
+	}
+	for _, f := range report {
+		if of, measured := left[f.pkg()]; measured {
+			all = append(all, of...)
+			left[f.pkg()] = nil
+		} else {
+			all = append(all, f)
+		}
+	}
+	for _, pkg := range pkgs {
+		all = append(all, left[pkg]...)
 	}
 	return all
 }

@@ -175,7 +175,8 @@ func TestPPFCHoldsAtTheIngressGateway(t *testing.T) {
 			send(half)
 			for deadline := time.Now().Add(patience); near.notified("ppfc", "held") == 0 || far.notified("rate-advice", "sent") == 0; time.Sleep(poll) {
 				if time.Now().After(deadline) {
-					t.Fatalf("after %d packets the flow is not held; far says %s", n, far.notifiedAll("ppfc"))
+					t.Fatalf("after %d packets near holds the flow: %d, far advised its sender: %d; %s", n,
+						near.notified("ppfc", "held"), far.notified("rate-advice", "sent"), far.notifiedAll("ppfc"))
 				}
 				send(2) // as many as leave: on a busy machine it takes longer than the queue lasts
 			}
