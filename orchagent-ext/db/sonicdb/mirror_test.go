@@ -78,6 +78,10 @@ func TestMirrorWritesDifferences(t *testing.T) {
 	}
 	delete(want, "B|other")
 	shows(t, db, want)
+
+	m.Set(rows.Row{Table: "B", Key: "1"})
+	m.Empty("A")
+	shows(t, db, map[string]fields{"B|1": {}})
 }
 
 // TestRowsAsBeforeTakeNoMemory in a mirror: a leaf sets thousands of them a second.
