@@ -12,8 +12,9 @@ import (
 )
 
 // BenchmarkFlowMarks forwards packets by turns with the kernel alone, with the kernel and the qdiscs that
-// the switch's queues are, and with the switch, whose queues have marks that no flow passes: what queues
-// and the watch of flows cost, and how much of that is the kernel's own.
+// the switch's queues are, with the switch whose programs do nothing, and with the switch, whose queues
+// have marks that no flow passes: what queues and the watch of flows cost, and how much of that is the
+// kernel's own.
 func BenchmarkFlowMarks(b *testing.B) {
 	l := newLine(b)
 	const flows, packets = 64, 50000
@@ -25,28 +26,36 @@ func BenchmarkFlowMarks(b *testing.B) {
 		frames[i][14+ipv6Len+4], frames[i][14+ipv6Len+5] = 0, byte(length)
 	}
 	l.flood(frames, 1000) // the links are up
-	var without, shaped, with time.Duration
-	for b.Loop() {
-		without += l.flood(frames, packets)
-		l.shape(8, "8gbit")
-		shaped += l.flood(frames, packets)
-		tc(b, "qdisc", "del", "dev", "out", "root")
-		d := startDriver(b)
+	empty := buildWith(b, "BPF_DEFINES=-DSOFTSAI_EMPTY", "SANITIZE=")
+	watched := func(library string) time.Duration {
+		d := startDriverOf(b, library)
 		d.do("switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=1000000")
 		for queue := range 8 {
 			d.setMarks(queue, 1<<30, 1)
 		}
-		with += l.flood(frames, packets)
+		took := l.flood(frames, packets)
 		if s := d.flowStats(); s.unmonitored != 0 || len(d.flowOctets(3)) != 0 {
 			b.Errorf("%+v, flows %v", s, d.flowOctets(3))
 		}
 		d.setMarks(3, 0, 0)
 		d.do("remove-switch")
 		d.stop()
+		return took
+	}
+	var without, shaped, idle, with time.Duration
+	for b.Loop() {
+		without += l.flood(frames, packets)
+		l.shape(8, "8gbit")
+		shaped += l.flood(frames, packets)
+		tc(b, "qdisc", "del", "dev", "out", "root")
+		idle += watched(empty)
+		with += watched(program(b, "libsoftsai.so"))
 	}
 	b.ReportMetric(float64(without)/float64(with), "ratio")
 	b.ReportMetric(float64(without)/float64(shaped), "ratio-qdiscs")
+	b.ReportMetric(float64(without)/float64(idle), "ratio-empty")
 	b.ReportMetric(float64(shaped)/float64(with), "ratio-to-qdiscs")
+	b.ReportMetric(float64(idle)/float64(with), "ratio-to-empty")
 	b.ReportMetric(float64(packets*b.N)/with.Seconds(), "packets/s")
 }
 

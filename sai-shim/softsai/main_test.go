@@ -67,7 +67,7 @@ func program(t testing.TB, name string) string {
 }
 
 // buildWith builds the library alone once more, with options of make, and returns it.
-func buildWith(t *testing.T, options ...string) string {
+func buildWith(t testing.TB, options ...string) string {
 	t.Helper()
 	program(t, "libsoftsai.so")
 	if built.before {

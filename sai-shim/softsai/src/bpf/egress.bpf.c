@@ -207,6 +207,8 @@ int softsai_egress(struct __sk_buff *skb)
 	struct flow f = {};
 	int verdict;
 
+	if (SOFTSAI_EMPTY)
+		return TC_ACT_UNSPEC;
 	if (mark & SOFTSAI_COPY_OF) {
 		if (skb->len > (mark & SOFTSAI_MAX_COPY))
 			bpf_skb_change_tail(skb, mark & SOFTSAI_MAX_COPY, 0);

@@ -236,6 +236,8 @@ int softsai_ingress(struct __sk_buff *skb)
 	struct softsai_port *port;
 	struct softsai_hop *hop;
 
+	if (SOFTSAI_EMPTY)
+		return TC_ACT_UNSPEC;
 	if (softsai_queues && skb->tc_index)
 		skb->tc_index = 0; /* of another switch in this machine */
 	if (softsai_queues && skb->protocol == bpf_htons(ETH_P_PAUSE))

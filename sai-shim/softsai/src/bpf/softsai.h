@@ -9,6 +9,11 @@
 #include <linux/bpf.h>
 #include <linux/types.h>
 
+/* A bench builds programs that do nothing: what the kernel takes to call them. */
+#ifndef SOFTSAI_EMPTY
+#define SOFTSAI_EMPTY 0
+#endif
+
 /*
  * The layout's version. Maps from SOFTSAI_LAYOUT_OLDEST on are adopted: up to the present one
  * members have their size and place, and the meaning of entries is written again from the records.

@@ -142,6 +142,8 @@ int softsai_enqueue(__u64 *args) /* qdisc, netdev queue, packet */
 	__u32 number, at, queue, mark;
 	__u64 now = 0;
 
+	if (SOFTSAI_EMPTY)
+		return 0;
 	line = ours(qdisc, &number);
 	if (!line || !line->watch || dropped())
 		return 0;
@@ -240,7 +242,7 @@ int softsai_dequeue(__u64 *args) /* qdisc, netdev queue, number of packets, the 
 	struct softsai_handed h;
 	__u32 number;
 
-	if (!skb)
+	if (SOFTSAI_EMPTY || !skb)
 		return 0;
 	l.line = ours(qdisc, &number);
 	if (!l.line || !l.line->watch || dropped())
