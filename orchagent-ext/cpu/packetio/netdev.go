@@ -7,13 +7,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/host/clock"
+	"sluice/orchagent-ext/host/machine"
 )
 
 // Netdev is the source of the packets that the switch gives to the CPU on the netdevs of
@@ -141,19 +141,10 @@ func (s *Netdev) Close() error {
 // SetPorts replaces the netdevs whose packets count. Those that are still missing are
 // left out: call it again. It may be called from any goroutine.
 func (s *Netdev) SetPorts(names []string) error {
-	netdevs, err := net.Interfaces()
-	if err != nil {
-		return fmt.Errorf("list the netdevs: %w", err)
-	}
-	wanted := make(map[string]bool, len(names))
-	for _, name := range names {
-		wanted[name] = true
-	}
 	ports := make(map[uint32]string, len(names))
-	for _, n := range netdevs {
-		if wanted[n.Name] {
-			ports[uint32(n.Index)] = n.Name
-		}
+	err := machine.AskNetdevs(names, unix.SIOCGIFINDEX, func(i int, r *unix.Ifreq) { ports[r.Uint32()] = names[i] })
+	if err != nil {
+		return err
 	}
 	s.ports.Store(&ports)
 	return nil

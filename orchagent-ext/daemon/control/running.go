@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"net"
 	"reflect"
-	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/daemon/task"
@@ -19,6 +19,7 @@ import (
 	"sluice/orchagent-ext/hold/flowcontrol"
 	"sluice/orchagent-ext/hold/neighbors"
 	"sluice/orchagent-ext/hold/watch"
+	"sluice/orchagent-ext/host/machine"
 	sai "sluice/sai-shim"
 )
 
@@ -189,15 +190,15 @@ func (r *running) configure(want wanted, sw Ports, trip time.Duration) error {
 // number sets the interface indexes of ports whose neighbors are left alone, such as those to hosts:
 // PPFC names the congested port by it. A port whose netdev has gone keeps 0.
 func number(ports []flowcontrol.Port) {
-	if !slices.ContainsFunc(ports, func(p flowcontrol.Port) bool { return p.Index == 0 }) {
-		return
-	}
-	all, _ := net.Interfaces() // once for all ports, of which there may be hundreds; none: they keep 0
+	var unnumbered []*flowcontrol.Port
+	var names []string
 	for i := range ports {
-		p := &ports[i]
-		if at := slices.IndexFunc(all, func(link net.Interface) bool { return link.Name == p.Name }); p.Index == 0 && at >= 0 {
-			p.Index = uint32(all[at].Index)
+		if p := &ports[i]; p.Index == 0 {
+			unnumbered, names = append(unnumbered, p), append(names, p.Name)
 		}
+	}
+	if len(names) > 0 { // after an error they keep 0
+		_ = machine.AskNetdevs(names, unix.SIOCGIFINDEX, func(i int, r *unix.Ifreq) { unnumbered[i].Index = r.Uint32() })
 	}
 }
 

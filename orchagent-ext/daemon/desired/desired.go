@@ -227,7 +227,7 @@ func (s *State) initialized(ctx context.Context, want string) bool {
 }
 
 // Confirm is called before the snapshot is acted on: while CONFIG_DB has ports it counts as
-// complete from now on. It returns once the rows in force are in their file.
+// complete from now on.
 func (s *State) Confirm() {
 	if s.phase.incomplete() && !s.phase.Unloaded() {
 		s.phase = s.phase.After(Complete)
@@ -236,5 +236,8 @@ func (s *State) Confirm() {
 		s.rows.Forget()
 		s.inForce.Keep(s.rows.Known())
 	}
-	s.inForce.Wait()
 }
+
+// Kept returns once the rows in force are in their file, 100 ms after they came into force at the latest.
+// Call it before others see what was done by them.
+func (s *State) Kept() { s.inForce.Wait() }

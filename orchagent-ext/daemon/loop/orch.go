@@ -140,6 +140,7 @@ func (o *orch) act(ctx, writing context.Context, g task.Group) time.Duration {
 	o.desired.Confirm()
 	due := o.desired.GiveUp(ctx)
 	o.recordFailure(o.reconcile(ctx, writing, g))
+	o.desired.Kept()
 	o.reconcileStreamIDs(g)
 	o.reconcileSharing(g)
 	o.publish(writing)

@@ -150,7 +150,7 @@ func open(c Config) (o *orch, closed func(), err error) {
 	o.statistics = statistics.New(o.out.counters, c.Log, c.Now)
 	o.warm.DB = stateDB
 	o.routes = routes.New(o.out.state, &o.out.encoder)
-	o.ledger = memory.NewLedger(o.out.state, c.StateFile, fmt.Sprintf("%s/%d", stateDB.Address, stateDB.ID), c.Log)
 	o.desired = desired.New(o.configDB, stateDB, c.StateFile, c.Log, c.Now)
+	o.ledger = memory.NewLedger(o.out.state, c.StateFile, fmt.Sprintf("%s/%d", stateDB.Address, stateDB.ID), o.desired.Kept, c.Log)
 	return o, closed, nil
 }

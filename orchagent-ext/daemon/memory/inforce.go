@@ -26,9 +26,13 @@ type stateFile struct {
 // writeAgain is how long after a failure the file is written again.
 const writeAgain = 10 * time.Second
 
-// writeTimeout is how long the switch waits for the file, so that the next process knows the
-// rows that a killed process had programmed. A disk that hangs takes longer.
+// writeTimeout is how long the ledger waits for the file, so that the next process knows the rows of
+// objects that others saw. A disk that hangs takes longer.
 const writeTimeout = 100 * time.Millisecond
+
+// diskRest is how long rows change before they are sent to the disk, which a switch that is
+// programmed meanwhile then shares its CPUs with. The next process reads them without.
+const diskRest = 100 * time.Millisecond
 
 // InForce keeps the rows that are in force in a file, for the next start. It writes in a
 // task of its own, so that the loop never waits for a disk.
@@ -37,6 +41,7 @@ type InForce struct {
 	database string
 	next     chan pending  // of capacity 1: the latest
 	done     chan struct{} // closed when the last one was handled; nil: there was none
+	until    time.Time     // that Wait waits for it
 
 	mu  sync.Mutex
 	err error // of the last write
@@ -76,26 +81,32 @@ func (k *InForce) Keep(known []rows.Row) {
 	case <-k.next:
 	default:
 	}
-	k.done = make(chan struct{})
+	k.done, k.until = make(chan struct{}), time.Now().Add(writeTimeout)
 	k.next <- pending{known, k.done}
 }
 
-// Wait waits for 100 ms at most until the file has the rows that were given last. Call it
-// before the switch is programmed by these rows.
+// Wait waits until the file has the rows that were given last, until 100 ms after that at most. Call
+// it before others see that the switch was programmed by these rows.
 func (k *InForce) Wait() {
+	if k.done == nil {
+		return
+	}
+	late := time.NewTimer(time.Until(k.until))
+	defer late.Stop()
 	select {
 	case <-k.done:
-	case <-time.After(writeTimeout):
+	case <-late.C:
 	}
 }
 
 // Run writes until ctx ends, and then the rows that were given before that. It returns
 // nil. A failed write is repeated every 10 s, and shown by Warning. Rows are read back by the next
-// process once they are written; they reach the disk later, and the newest ones next.
+// process once they are written; they reach the disk 100 ms later, and the newest ones next.
 func (k *InForce) Run(ctx context.Context) error {
 	var p pending
-	w := &inForceWriter{InForce: k, again: time.NewTimer(time.Hour)}
+	w := &inForceWriter{InForce: k, again: time.NewTimer(time.Hour), rest: time.NewTimer(time.Hour)}
 	defer w.again.Stop()
+	defer w.rest.Stop()
 	for {
 		select {
 		case p = <-k.next:
@@ -103,8 +114,11 @@ func (k *InForce) Run(ctx context.Context) error {
 			close(p.done)
 		case <-w.again.C:
 			w.write(p.known)
+		case <-w.rest.C:
+			w.sync()
 		case err := <-w.synced:
 			w.end(err)
+			w.delay()
 		case <-ctx.Done():
 			select {
 			case p = <-k.next:
@@ -112,7 +126,7 @@ func (k *InForce) Run(ctx context.Context) error {
 				close(p.done)
 			default:
 			}
-			for w.synced != nil {
+			for w.sync(); w.synced != nil; w.sync() {
 				w.end(<-w.synced)
 			}
 			return nil
@@ -127,6 +141,7 @@ type inForceWriter struct {
 	newest *files.Draft // that waits for the disk; nil: none
 	synced chan error   // gets the end of the draft before it; nil: the disk is free
 	again  *time.Timer  // to the next try after a failure
+	rest   *time.Timer  // until the newest draft is sent to the disk
 }
 
 // write writes rows that differ from the last ones.
@@ -147,11 +162,21 @@ func (w *inForceWriter) write(known []rows.Row) {
 		w.fail(err)
 		return
 	}
-	if w.newest != nil {
-		_ = w.newest.Close() // it is no more
-	}
+	was := w.newest
 	w.last, w.newest = text, d
-	w.sync()
+	if was != nil {
+		// it is no more; the kernel removes its pages, which waits for a disk that has some of them
+		go func() { _ = was.Close() }()
+		return
+	}
+	w.delay()
+}
+
+// delay has the newest draft sent to the disk in a while; drafts that follow it go in its place.
+func (w *inForceWriter) delay() {
+	if w.newest != nil {
+		w.rest.Reset(diskRest)
+	}
 }
 
 // sync sends the newest draft to the disk, once that is free.
@@ -167,7 +192,7 @@ func (w *inForceWriter) sync() {
 // syncDraft is Sync of a draft; tests replace it.
 var syncDraft = (*files.Draft).Sync
 
-// end notes that a draft is on the disk, or why it is not, and goes on with the newest.
+// end notes that a draft is on the disk, or why it is not.
 func (w *inForceWriter) end(err error) {
 	w.synced = nil
 	switch {
@@ -176,7 +201,6 @@ func (w *inForceWriter) end(err error) {
 	case w.last != nil:
 		w.setError(nil)
 	}
-	w.sync()
 }
 
 // fail notes an error, and tries again later.

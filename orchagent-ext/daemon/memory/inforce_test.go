@@ -69,6 +69,37 @@ func TestSlowDiskDelaysNoLaterRows(t *testing.T) {
 	}
 }
 
+// TestDiskGetsTheNewestOfManyRows: rows that change in quick succession are in the file at once, and
+// the disk gets the last ones alone.
+func TestDiskGetsTheNewestOfManyRows(t *testing.T) {
+	was, syncs := syncDraft, 0
+	t.Cleanup(func() { syncDraft = was })
+	syncDraft = func(d *files.Draft) error { syncs++; return was(d) }
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "rows.json")
+		k := NewInForce(file, "db")
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- k.Run(ctx) }()
+		for _, key := range []string{"1", "2", "3"} {
+			k.Keep([]rows.Row{{Table: "A", Key: key}})
+			k.Wait()
+			if got := NewInForce(file, "db").Read(func(err error) { t.Error(err) }); len(got) != 1 || got[0].Key != key || syncs != 0 {
+				t.Errorf("%v, want row %s; %d times on the disk", got, key, syncs)
+			}
+		}
+		time.Sleep(diskRest)
+		synctest.Wait()
+		if text, err := os.ReadFile(file); syncs != 1 || err != nil || !strings.Contains(string(text), `"3"`) {
+			t.Errorf("%d times on the disk: %s, %v", syncs, text, err)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestRowsThatDoNotReachTheDiskAreWrittenAgain: the same rows, after the time of a retry.
 func TestRowsThatDoNotReachTheDiskAreWrittenAgain(t *testing.T) {
 	was, failures := syncDraft, 1
@@ -87,11 +118,12 @@ func TestRowsThatDoNotReachTheDiskAreWrittenAgain(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- k.Run(ctx) }()
 		k.Keep([]rows.Row{{Table: "A", Key: "1"}})
+		time.Sleep(diskRest)
 		synctest.Wait()
 		if !strings.Contains(k.Warning(), "the disk fails") {
 			t.Errorf("warning %q", k.Warning())
 		}
-		time.Sleep(writeAgain)
+		time.Sleep(writeAgain + diskRest)
 		synctest.Wait()
 		text, err := os.ReadFile(file)
 		if k.Warning() != "" || err != nil || !strings.Contains(string(text), `"1"`) {

@@ -19,6 +19,7 @@ import (
 type Ledger struct {
 	rows    *sonicdb.Mirror // of STATE_DB
 	copy    *ledgerCopy
+	kept    func() // returns once the rows in force are in their file
 	log     *slog.Logger
 	ahead   <-chan *Left // what is read ahead; nil: it is read when it is needed
 	unknown string       // warning of rows that sluiced did not write; "": there were none
@@ -26,9 +27,10 @@ type Ledger struct {
 
 // NewLedger returns the ledger in a mirror of STATE_DB. rowsFile is the path of the file
 // of the rows in force, beside which the copy lies ("" turns the copy off); database is
-// the name of the database.
-func NewLedger(mirror *sonicdb.Mirror, rowsFile, database string, log *slog.Logger) *Ledger {
-	return &Ledger{rows: mirror, copy: newLedgerCopy(rowsFile, database, log), log: log}
+// the name of the database. kept returns once the rows in force, of which the objects are, are in their file:
+// Redis gets the objects after that.
+func NewLedger(mirror *sonicdb.Mirror, rowsFile, database string, kept func(), log *slog.Logger) *Ledger {
+	return &Ledger{rows: mirror, copy: newLedgerCopy(rowsFile, database, log), kept: kept, log: log}
 }
 
 // Left has the rows of an earlier process in STATE_DB.
@@ -144,6 +146,7 @@ func (e *engineLedger) Load() ([]*engine.Record, error) { return e.records, nil 
 // mirror outlast a Redis that is down.
 func (e *engineLedger) Save(records []*engine.Record, gone []engine.ID) error {
 	l := e.ledger
+	l.kept()
 	changes := make([]rows.Row, 0, len(gone)+len(records))
 	for _, id := range gone {
 		l.rows.Delete(telemetry.TableObject, string(id))

@@ -112,7 +112,7 @@ func TestLedgerIsThatOfTheCopyWhereRedisWasEmptied(t *testing.T) {
 	db := redistest.Open(t, redistest.Databases(t), "STATE_DB")
 	log := slog.New(slog.DiscardHandler)
 	mirror := sonicdb.NewMirror(db, telemetry.TableObject, telemetry.TableFlow)
-	l := NewLedger(mirror, filepath.Join(t.TempDir(), "sluiced-rows.json"), "db", log)
+	l := NewLedger(mirror, filepath.Join(t.TempDir(), "sluiced-rows.json"), "db", func() {}, log)
 	record := &engine.Record{Object: engine.Object{Key: "label/table", Type: engine.TypeACLTable}, ID: "oid:0x1"}
 	row := rows.Row{Table: telemetry.TableObject, Key: "oid:0x1", Fields: record.Fields()}
 	l.copy.begin(func() []rows.Row { return []rows.Row{row} })
@@ -135,5 +135,25 @@ func TestLedgerIsThatOfTheCopyWhereRedisWasEmptied(t *testing.T) {
 	}
 	if left, err := l.Left(t.Context()); err != nil || len(left.Records) != 1 || left.Records[0].ID != "oid:0x2" { // Redis has a ledger
 		t.Errorf("%+v, %v", left, err)
+	}
+}
+
+// TestObjectsAreSeenAfterTheirRowsAreKept: the mirror has an object, and so Redis, once the file has the
+// rows in force.
+func TestObjectsAreSeenAfterTheirRowsAreKept(t *testing.T) {
+	db := redistest.Open(t, redistest.Databases(t), "STATE_DB")
+	var l *Ledger
+	kept := 0
+	l = NewLedger(sonicdb.NewMirror(db, telemetry.TableObject), "", "db", func() {
+		if kept++; len(l.Rows()) != 0 {
+			t.Errorf("before the rows are kept: %v", l.Rows())
+		}
+	}, slog.New(slog.DiscardHandler))
+	record := &engine.Record{Object: engine.Object{Key: "label/table", Type: engine.TypeACLTable}, ID: "oid:0x1"}
+	if err := l.Of(t.Context(), nil).Save([]*engine.Record{record}, nil); err != nil || kept != 1 {
+		t.Errorf("%v, kept %d times", err, kept)
+	}
+	if written, err := db.Read(t.Context(), telemetry.TableObject); err != nil || len(written) != 1 {
+		t.Errorf("%v, %v", written, err)
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"net"
 	"strings"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
+	"sluice/orchagent-ext/host/machine"
 	"sluice/orchagent-ext/switch/engine"
 	sai "sluice/sai-shim"
 	"sluice/sai-shim/saiattr"
@@ -54,7 +56,7 @@ func (p *Ports) Set(rows []engine.Port) error {
 	}
 	p.byName, p.missing = map[string]sai.ObjectID{}, map[string]string{}
 	names := map[sai.ObjectID]string{}
-	indexes, netdevs := map[sai.ObjectID]uint32{}, netdevIndexes()
+	indexes, netdevs := map[sai.ObjectID]uint32{}, netdevIndexes(rows)
 	for _, row := range rows {
 		lanes, index := row.Lanes, netdevs[row.Name]
 		if len(lanes) == 0 && index != 0 { // without either there is no such port
@@ -80,14 +82,15 @@ func (p *Ports) Set(rows []engine.Port) error {
 	return nil
 }
 
-// netdevIndexes returns the indexes of network devices by name. The kernel lists all of them for each one that is
-// asked for by name, and a large switch has a thousand.
-func netdevIndexes() map[string]uint32 {
-	all, _ := net.Interfaces() // none: rows without lanes lack their ports
-	indexes := make(map[string]uint32, len(all))
-	for i := range all {
-		indexes[all[i].Name] = uint32(all[i].Index)
+// netdevIndexes returns the indexes of the network devices that have names of rows.
+func netdevIndexes(rows []engine.Port) map[string]uint32 {
+	names := make([]string, len(rows))
+	for i := range rows {
+		names[i] = rows[i].Name
 	}
+	indexes := make(map[string]uint32, len(rows))
+	// after an error rows without lanes lack their ports
+	_ = machine.AskNetdevs(names, unix.SIOCGIFINDEX, func(i int, r *unix.Ifreq) { indexes[names[i]] = r.Uint32() })
 	return indexes
 }
 
