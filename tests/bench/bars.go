@@ -42,7 +42,7 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkQueues", unit: "packets/s"},
 	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio", limit: atLeast(0.95), with: "plain kernel forwarding", why: marksCost},
 	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio-qdiscs", with: "plain kernel forwarding"}, // the kernel's qdiscs alone
-	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio-empty", with: "plain kernel forwarding"}, // the switch, whose programs do nothing
+	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio-empty", with: "plain kernel forwarding"},  // the switch, whose programs do nothing
 	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio-to-qdiscs", limit: atLeast(0.95), with: "the kernel with the same qdiscs", why: marksCost},
 	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio-to-empty", with: "the switch, whose programs do nothing"},
 	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "packets/s"},
