@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -14,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pageText is docs/performance.md: the machine, a line a benchmark, and the reason of each
-// bar that is missed.
+// pageText is docs/performance.md: the machine, a line a benchmark, the limits of figures that
+// are known, and the reason of each bar that is missed.
 var pageText = template.Must(template.New("page").Parse(`# Performance
 
 The figures of ` + "`make bench`" + `, the bar of each and, where there is one, the program that it is compared with in the same
@@ -33,7 +34,11 @@ left out where they hold.
 | benchmark | figure | spread | bar | compared with |
 |---|---|---|---|---|
 {{range .Rows}}{{.}}
-{{end}}{{if .Missed}}
+{{end}}{{if .Bounds}}
+## Limits that are known
+
+{{range .Bounds}}- {{.}}
+{{end}}{{end}}{{if .Missed}}
 ## Bars that are missed
 
 {{range .Missed}}- {{.}}
@@ -41,9 +46,9 @@ left out where they hold.
 
 // page has the values of pageText.
 type page struct {
-	Machine      string
-	Held, Judged int
-	Rows, Missed []string
+	Machine              string
+	Held, Judged         int
+	Rows, Bounds, Missed []string
 }
 
 // newPage returns the page of a report that was made with bars.
@@ -63,7 +68,10 @@ func newPage(bars []bar, figures []figure, machine string) *page {
 		limit, name := f.Bar, shortName(f.Name)
 		if missed {
 			limit = "**" + limit + "**"
-			p.Missed = append(p.Missed, fmt.Sprintf("`%s`, %s %s (%s): %s.", name, number(f.Value), f.Unit, f.Bar, reason(bars, f)))
+			p.Missed = append(p.Missed, fmt.Sprintf("`%s`, %s %s (%s): %s.", name, number(f.Value), f.Unit, f.Bar, cmp.Or(barOf(bars, f).why, "not explained yet")))
+		}
+		if bound := barOf(bars, f).bound; bound != "" {
+			p.Bounds = append(p.Bounds, fmt.Sprintf("`%s`, %s %s: %s.", name, number(f.Value), f.Unit, bound))
 		}
 		p.Rows = append(p.Rows, fmt.Sprintf("| %s | %s %s | %.0f %% | %s | %s |", name, number(f.Value), f.Unit, 100*f.Spread, limit, f.ComparedWith))
 	}
@@ -76,14 +84,15 @@ func shortName(name string) string {
 	return strings.Replace(name, " Benchmark", " ", 1)
 }
 
-// reason returns why a bar is missed, as its row says.
-func reason(bars []bar, f figure) string {
+// barOf returns the bar of a figure; the zero bar: it has none.
+func barOf(bars []bar, f figure) bar {
+	_, benchmark, _ := strings.Cut(f.Name, " ")
 	for _, b := range bars {
-		if _, benchmark, _ := strings.Cut(f.Name, " "); b.pkg == f.pkg() && b.unit == f.Unit && b.names(benchmark) && b.why != "" {
-			return b.why
+		if b.pkg == f.pkg() && b.unit == f.Unit && b.names(benchmark) {
+			return b
 		}
 	}
-	return "not explained yet"
+	return bar{}
 }
 
 // writePage makes the page of a report.
