@@ -6,6 +6,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +96,60 @@ func TestPacketsToTheCPU(t *testing.T) {
 	if status, _ := d.try("remove trap %s", trap); status != 0 {
 		t.Errorf("remove a trap that nothing uses: status %d", status)
 	}
+}
+
+// TestPacketsToTheCPUComeTogether: the thread that delivers packets waits a while after each round, so
+// that it wakes up as often whether few or many come.
+func TestPacketsToTheCPUComeTogether(t *testing.T) {
+	const (
+		n      = 200
+		gather = 4 * time.Millisecond // at least, between two rounds
+		sleeps = 3                    // of a round: for packets, for others, for the lock of who takes them
+	)
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=port0 SLUICE_CPU_RATE=1000000 SLUICE_CPU_BURST=1000000")
+	d.id("create entry TABLE_ID=%s %s %s=%d", newTable(t, d, "port0"), fieldRoCE, actionPacket, packetCopy)
+	program := startRunner(t, "port0")
+	frame := roceFrame(hostA, hostB, 0xc000, 7)
+	program.run(frame)
+	d.packets(1)
+	before, began := d.sleepsOf("packets to the "), time.Now()
+	for range n {
+		program.run(frame)
+	}
+	if got := d.packets(n); len(got) != n {
+		t.Fatalf("%d packets, want %d", len(got), n)
+	}
+	rounds := int(time.Since(began)/gather) + 2
+	if slept := d.sleepsOf("packets to the ") - before; slept > sleeps*rounds {
+		t.Errorf("%d packets: the thread slept %d times, want %d rounds of %d at most", n, slept, rounds, sleeps)
+	}
+}
+
+// sleepsOf returns how often the driver's thread of a name has waited for something.
+func (d *driver) sleepsOf(thread string) int {
+	d.t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", d.cmd.Process.Pid))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.HasPrefix(string(text), "Name:\t"+thread) {
+			continue
+		}
+		_, count, _ := strings.Cut(string(text), "\nvoluntary_ctxt_switches:\t")
+		count, _, _ = strings.Cut(count, "\n")
+		n, err := strconv.Atoi(count)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		return n
+	}
+	d.t.Fatalf("no thread %q", thread)
+	return 0
 }
 
 // Of many packets about one in N is a sample; a mark of the entry, not of the packet.

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -32,6 +33,8 @@ static void *run(void *arg)
 		if (fds[1].revents)
 			return NULL;
 		ring_buffer__consume(r->ring);
+		if (r->gather)
+			nanosleep(&(struct timespec){ .tv_nsec = r->gather }, NULL);
 		ns = r->tick ? r->tick() : -1;
 	}
 }

@@ -18,6 +18,7 @@ struct reader {
 	 * from now; -1: at no time. May be NULL.
 	 */
 	int64_t (*tick)(void);
+	int64_t gather; /* ns after a round in which what comes waits for the next one; below a second */
 	pthread_t thread;
 	struct ring_buffer *ring;
 	int wake; /* eventfd that ends the thread */
