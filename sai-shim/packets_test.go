@@ -155,3 +155,43 @@ func TestPacketsAreWaitedFor(t *testing.T) {
 		read(t, l, 8, i, 1, 60, sai.Null)
 	}
 }
+
+// TestPacketsComeTogether: the first packet is given at once, and those that follow it after a while.
+func TestPacketsComeTogether(t *testing.T) {
+	l, raise := openPackets(t, "1 60")
+	rested := 0
+	l.OnRest(func(context.Context) error {
+		rested++
+		raise()
+		return nil
+	})
+	raise()
+	for n := range 3 {
+		if read(t, l, 4, n, 1, 60, sai.Null); rested != n {
+			t.Errorf("packet %d: waited %d times for others to come", n, rested)
+		}
+	}
+	l.OnRest(func(context.Context) error { return context.Canceled })
+	if n, err := l.Packets(t.Context(), make([]sai.Packet, 1), patience); n != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d packets, %v", n, err)
+	}
+}
+
+// TestManyPacketsAreNotGathered: the ring may lack room for those that come meanwhile.
+func TestManyPacketsAreNotGathered(t *testing.T) {
+	l, raise := openPackets(t, "5000 60")
+	l.OnRest(func(context.Context) error {
+		t.Error("rested")
+		return nil
+	})
+	raise()
+	for deadline := time.Now().Add(patience); l.PacketsLost() < 5000-4096; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d lost", l.PacketsLost())
+		}
+	}
+	read(t, l, 256, 0, 4096, 60, sai.Null)
+	if n, err := l.Packets(t.Context(), make([]sai.Packet, 1), time.Millisecond); n != 0 || err != nil {
+		t.Errorf("%d packets of an empty ring, %v", n, err)
+	}
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sai
+
+import "context"
+
+// OnRest has f called where the reader of packets lets others come together.
+func (l *Library) OnRest(f func(context.Context) error) { l.rest = f }
