@@ -106,10 +106,22 @@ func (l *leaf) watched() map[string]judged {
 	if line, err := bufio.NewReader(errs).ReadString('\n'); err != nil || !strings.HasPrefix(line, "watching ") {
 		t.Fatalf("%q, %v", line, err)
 	}
-	l.send(l.sessions(20))
-	l.send(l.sessions(20)) // the first ones are read by then
+	for range 2 { // the first ones are judged when others are read
+		l.send(l.sessions(20))
+		l.until("no packet waits for doctor", l.packetsAreRead)
+	}
 	if err := errors.Join(cmd.Process.Signal(os.Interrupt), p.Wait()); err != nil {
 		t.Fatal(err)
 	}
 	return verdicts(t, out.String())
+}
+
+// packetsAreRead reports whether no packet waits in a packet socket of the leaf.
+func (l *leaf) packetsAreRead() bool {
+	const rmem = 6 // column of /proc/net/packet
+	waiting := false
+	for line := range strings.Lines(l.in("tail", "-n", "+2", "/proc/net/packet")) {
+		waiting = waiting || strings.Fields(line)[rmem] != "0"
+	}
+	return !waiting
 }
