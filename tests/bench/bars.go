@@ -102,10 +102,10 @@ var bars = []bar{
 // marksCost is why marks of flows cost more than their bar.
 const marksCost = "no program can hold it here: the kernel's HTB and FIFOs alone have ratio-qdiscs, and with calls of programs that do nothing ratio-empty; the programs that count the octets of flows cost the rest, ratio-to-empty"
 
-// inCache is what the memory's part of a packet is to be compared with.
+// inCache is where the memory's part of a packet is to be seen.
 const inCache = "Observe128FlowsWithHealth is the same with all flows in the CPU's caches; the difference is waiting for memory"
 
-// What a row waits for on its way to the switch.
+// The waits of a row on its way to the switch.
 const (
 	rowWaits = "1 ms of it is waited, as SONiC writes a row by two commands (HMSET, then HDEL)"
 	rowTakes = "of 3.7 ms 1.2 are the wait for SONiC's second command, 0.2 the reading of the row, 0.5 its judgment with a question to Redis, 0.2 the ports, 0.2 the programming beside the file of the rows in force, 0.4 the ledger in Redis; the benchmark's own commands take the rest"
@@ -122,7 +122,7 @@ type bar struct {
 	limit     limit  // the zero limit: reported only
 	with      string // peer of the figure, in the same run
 	optional  bool   // optional: its needs are unmet on some machines
-	bound     string // what nothing can be faster than, and how far that is, as the page has it
+	bound     string // limit that is known of the figure, and how far that is, as the page has it
 	why       string // reason where it is missed, as the page has it
 }
 

@@ -239,5 +239,5 @@ func (s *State) Confirm() {
 }
 
 // Kept returns once the rows in force are in their file, 100 ms after they came into force at the latest.
-// Call it before others see what was done by them.
+// Call it before others see objects of them.
 func (s *State) Kept() { s.inForce.Wait() }
