@@ -17,6 +17,7 @@ import (
 
 	"sluice/orchagent-ext/export/ipfix"
 	"sluice/orchagent-ext/testbed/ipfixtest"
+	"sluice/tests/programs"
 )
 
 // elements are those of RoCEv2, of flows and of health.
@@ -62,13 +63,11 @@ func exported(t *testing.T) (files []string, records [][]map[string]string) {
 // tool builds the program sluice.
 func tool(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "sluice")
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./orchagent-ext/cmd/sluice")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	folder, err := programs.Build("./orchagent-ext/cmd/sluice")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return program
+	return filepath.Join(folder, "sluice")
 }
 
 func decoded(t *testing.T, file string) (all []map[string]string) {
