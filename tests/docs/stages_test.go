@@ -300,6 +300,7 @@ func furnishedBox(t *testing.T) (*box, string) {
 		"printf '127.0.0.1 localhost SWITCH flows.example\\n' >/etc/hosts",
 		`printf '#!/bin/sh\nexec "$@"\n' >/usr/local/bin/sudo`,
 		"chmod +x /usr/local/bin/sudo",
+		"rm -f /var/lib/man-db/auto-update", // an index of all manual pages after each apt-get install
 	}, "\n"))
 	return b, here
 }
