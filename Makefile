@@ -120,6 +120,10 @@ build/uml:
 # programs that tests build are those that `make build` has compiled.
 NO_RACE := -gcflags=golang.org/x/crypto/blowfish=-race=false
 
+# The longest packages, longest first. In the order of ./... those of tests would come last.
+LONGEST := $(addprefix ./,tests/e2e tests/gnmi tests/docs sai-shim/softsai sonic-container tests/peers tests/ipsec \
+	orchagent-ext/cli orchagent-ext/hold/flowcontrol)
+
 # The race detector lets each program wait a second before it ends, so that other threads can
 # still be caught. Tests start hundreds of programs: a tenth is enough.
 RACE := GORACE="atexit_sleep_ms=100 $${GORACE:-}"
@@ -133,7 +137,7 @@ PARALLEL ?= $$(($$(nproc) + 1))
 test: deps build build/promtool build/prometheus build/uml ## run all tests under the race detector
 	@echo 'go test: the longest packages run first, and results come in order: the first line takes some minutes'
 	before=$$($(TREE))
-	GOFLAGS='-trimpath -buildvcs=false' $(RACE) go test -race $(NO_RACE) -p $(PARALLEL) -count=1 -timeout 25m ./tests/e2e ./tests/gnmi ./...
+	GOFLAGS='-trimpath -buildvcs=false' $(RACE) go test -race $(NO_RACE) -p $(PARALLEL) -count=1 -timeout 25m $(LONGEST) ./...
 	[ "$$before" = "$$($(TREE))" ] || { git status --short; echo 'make test: a test changed files of the tree' >&2; exit 1; }
 
 CHECKS ?=

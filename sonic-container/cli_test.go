@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"sluice/tests/programs"
 )
 
 // python is Debian's, which sees Debian's modules; another may come first in PATH.
@@ -24,12 +26,12 @@ func TestCLI(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), python, "-c", "import pytest, click, redis, tabulate, natsort").CombinedOutput(); err != nil {
 		t.Skipf("make deps: %s", out)
 	}
-	program := filepath.Join(t.TempDir(), "sluice")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../orchagent-ext/cmd/sluice").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	folder, err := programs.Build("./orchagent-ext/cmd/sluice")
+	if err != nil {
+		t.Fatal(err)
 	}
 	tests := exec.CommandContext(t.Context(), python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "cli/tests")
-	tests.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "SLUICE_TEST_PROGRAM="+program)
+	tests.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "SLUICE_TEST_PROGRAM="+filepath.Join(folder, "sluice"))
 	out, err := tests.CombinedOutput()
 	if err != nil {
 		t.Errorf("%s: %v", tests, err)

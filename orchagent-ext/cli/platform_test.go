@@ -7,12 +7,12 @@ import (
 	"context"
 	"encoding/binary"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"sluice/orchagent-ext/cli/kit"
+	"sluice/tests/programs"
 )
 
 // on runs a command line as on another system than Linux.
@@ -89,10 +89,11 @@ func TestFirstHourSampleIsWhatGenMakes(t *testing.T) {
 func TestFirstHourToolBuildsForEachSystem(t *testing.T) {
 	for _, system := range []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"} {
 		goos, goarch, _ := strings.Cut(system, "/")
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", "/dev/null", "../cmd/sluice")
-		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+goos, "GOARCH="+goarch)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", system, err, out)
+		for name, value := range map[string]string{"CGO_ENABLED": "0", "GOFLAGS": "", "GOOS": goos, "GOARCH": goarch} {
+			t.Setenv(name, value)
+		}
+		if _, err := programs.Build("./orchagent-ext/cmd/sluice"); err != nil {
+			t.Errorf("%s: %v", system, err)
 		}
 	}
 }

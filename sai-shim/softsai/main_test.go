@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"sluice/tests/programs"
 )
 
 // built is where the library and the programs are, or why they are not.
@@ -42,16 +44,9 @@ func run(m *testing.M) int {
 			return m.Run()
 		}
 	}
-	dir, err := os.MkdirTemp("", "softsai")
-	if err != nil {
+	var err error
+	if built.dir, err = programs.Softsai("tests", "SANITIZE=1"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	built.dir = dir
-	out, err := exec.Command("make", "-s", "-j2", "OUT="+dir, "WORK="+filepath.Join(dir, "o"), "SANITIZE=1", "tests").CombinedOutput()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "make: %v\n%s", err, out)
 		return 1
 	}
 	return m.Run()
@@ -73,10 +68,9 @@ func buildWith(t testing.TB, options ...string) string {
 	if built.before {
 		return filepath.Join(built.dir, filepath.Join(options...), "libsoftsai.so")
 	}
-	dir := t.TempDir()
-	args := append([]string{"-s", "-j2", "OUT=" + dir, "WORK=" + filepath.Join(dir, "o"), "SANITIZE=1", filepath.Join(dir, "libsoftsai.so")}, options...)
-	if out, err := exec.Command("make", args...).CombinedOutput(); err != nil {
-		t.Fatalf("make: %v\n%s", err, out)
+	dir, err := programs.Softsai("library", append([]string{"SANITIZE=1"}, options...)...)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return filepath.Join(dir, "libsoftsai.so")
 }

@@ -4,19 +4,23 @@ package dissectors
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
 
 	"sluice/orchagent-ext/export/ipfix"
 	"sluice/orchagent-ext/testbed/ipfixtest"
+	"sluice/tests/programs"
 )
 
 // elements are those of RoCEv2, of flows and of health.
@@ -62,13 +66,11 @@ func exported(t *testing.T) (files []string, records [][]map[string]string) {
 // tool builds the program sluice.
 func tool(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "sluice")
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./orchagent-ext/cmd/sluice")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	folder, err := programs.Build("./orchagent-ext/cmd/sluice")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return program
+	return filepath.Join(folder, "sluice")
 }
 
 func decoded(t *testing.T, file string) (all []map[string]string) {
@@ -102,27 +104,71 @@ func decoded(t *testing.T, file string) (all []map[string]string) {
 	return all
 }
 
+// firstExporter is the UDP port that the messages of the first file come from.
+const firstExporter = 10_000
+
+// datagrams returns a capture of the messages of all files, each file from a UDP port of its own, so that
+// each has its own templates: to start tshark takes longer than to read all of them.
+func datagrams(t *testing.T, files []string) string {
+	t.Helper()
+	var frames [][]byte
+	for i, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for len(data) > 0 {
+			n := binary.BigEndian.Uint16(data[2:])
+			ip := &layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolUDP, SrcIP: net.IPv4(192, 0, 2, 1), DstIP: net.IPv4(192, 0, 2, 2)}
+			udp := &layers.UDP{SrcPort: layers.UDPPort(firstExporter + i), DstPort: 4739}
+			if err := udp.SetNetworkLayerForChecksum(ip); err != nil {
+				t.Fatal(err)
+			}
+			b := gopacket.NewSerializeBuffer()
+			if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
+				&layers.Ethernet{SrcMAC: make(net.HardwareAddr, 6), DstMAC: make(net.HardwareAddr, 6), EthernetType: layers.EthernetTypeIPv4},
+				ip, udp, gopacket.Payload(data[:n])); err != nil {
+				t.Fatal(err)
+			}
+			frames, data = append(frames, b.Bytes()), data[n:]
+		}
+	}
+	capture := filepath.Join(t.TempDir(), "sent.pcap")
+	writeCapture(t, capture, frames)
+	return capture
+}
+
 func TestWiresharkReadsEveryElement(t *testing.T) {
 	need(t, "tshark", "--version")
 	files, records := exported(t)
-	for i, file := range files {
-		args := []string{"-n", "-X", lua, "-r", file, "-T", "fields", "-E", "occurrence=a", "-E", "separator=;"}
-		for _, e := range elements {
-			args = append(args, "-e", "sluice_ipfix."+e.Name)
+	args := []string{"-n", "-X", lua, "-r", datagrams(t, files), "-d", "udp.port==4739,cflow", "-T", "fields", "-E", "occurrence=a", "-E", "separator=;", "-e", "udp.srcport"}
+	for _, e := range elements {
+		args = append(args, "-e", "sluice_ipfix."+e.Name)
+	}
+	out, err := exec.Command("tshark", args...).Output()
+	if err != nil {
+		t.Fatalf("tshark does not know every element of package ipfix: %v", err)
+	}
+	// A line a message: the port of its file, and the values of each element, of all records that have it.
+	read := make([][][]string, len(files))
+	for i := range read {
+		read[i] = make([][]string, len(elements))
+	}
+	for line := range strings.Lines(string(out)) {
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), ";")
+		port, err := strconv.Atoi(cells[0])
+		if err != nil || port < firstExporter || port >= firstExporter+len(files) || len(cells) != 1+len(elements) {
+			t.Fatalf("tshark prints %q: %v", line, err)
 		}
-		out, err := exec.Command("tshark", args...).Output()
-		if err != nil {
-			t.Fatalf("tshark does not know every element of package ipfix: %v", err)
-		}
-		// A line a message; in it the values of each element, of all records that have it.
-		got := make([][]string, len(elements))
-		for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
-			for e, cell := range strings.Split(line, ";") {
-				if cell != "" {
-					got[e] = append(got[e], strings.Split(cell, ",")...)
-				}
+		got := read[port-firstExporter]
+		for e, cell := range cells[1:] {
+			if cell != "" {
+				got[e] = append(got[e], strings.Split(cell, ",")...)
 			}
 		}
+	}
+	for i, file := range files {
+		got := read[i]
 		want := make([][]string, len(elements))
 		for _, r := range records[i] {
 			for e, element := range elements {
@@ -140,24 +186,11 @@ func TestWiresharkReadsEveryElement(t *testing.T) {
 func TestScapyReadsEveryElement(t *testing.T) {
 	need(t, python, "-c", "import scapy")
 	files, records := exported(t)
+	read := scapyReads(t, files)
 	for i, file := range files {
-		out, err := exec.Command(python, folder+"/sluice_scapy.py", file).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		var got []map[string]string
-		for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
-			var fields map[string]any
-			d := json.NewDecoder(strings.NewReader(line))
-			d.UseNumber()
-			if err := d.Decode(&fields); err != nil {
-				t.Fatalf("%v: %s", err, line)
-			}
-			one := map[string]string{}
-			for name, value := range fields {
-				one[name] = fmt.Sprint(value)
-			}
-			got = append(got, one)
+		got := objects(t, read[i])
+		if len(got) == 0 {
+			t.Fatalf("%s: scapy reads no record", file)
 		}
 		if diff := cmp.Diff(records[i], got); diff != "" {
 			t.Errorf("%s: exported (-), scapy (+):\n%s", filepath.Base(file), diff)

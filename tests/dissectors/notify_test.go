@@ -38,6 +38,7 @@ func need(t *testing.T, program string, args ...string) {
 // `sluice decode --json`.
 type golden struct {
 	name, file string
+	frame      []byte
 	kind       notify.Kind
 	says       map[string]string // body, without the envelope
 }
@@ -69,7 +70,7 @@ func goldens(t *testing.T) (all []golden) {
 		if err := p.Parse(frame, notify.DefaultCodePoints()); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		g := golden{strings.TrimSuffix(filepath.Base(file), ".pcap"), file, p.Kind, map[string]string{}}
+		g := golden{strings.TrimSuffix(filepath.Base(file), ".pcap"), file, frame, p.Kind, map[string]string{}}
 		for _, field := range p.Fields() {
 			if !slices.Contains(envelope, field.Name) {
 				g.says[field.Name] = fmt.Sprint(field.Value)
@@ -87,9 +88,11 @@ var protocols = map[notify.Kind]string{notify.KindPFCM: "pfcm", notify.KindPPFC:
 func TestWiresharkReadsGoldenPacketsAsNotifyDoes(t *testing.T) {
 	need(t, "tshark", "--version")
 	seen := map[string]int{}
-	for _, g := range goldens(t) {
+	all := goldens(t)
+	read := dissected(t, all)
+	for i, g := range all {
 		seen[protocols[g.kind]]++
-		if diff := cmp.Diff(wanted(g), dissected(t, g.file)); diff != "" {
+		if diff := cmp.Diff(wanted(g), read[i]); diff != "" {
 			t.Errorf("%s: notify (-), tshark (+):\n%s", g.name, diff)
 		}
 	}
@@ -120,10 +123,16 @@ func wanted(g golden) map[string]string {
 	return want
 }
 
-// dissected returns all fields of the Lua protocols that tshark finds in a capture
-// of one packet.
-func dissected(t *testing.T, file string) map[string]string {
+// dissected returns all fields of the Lua protocols that tshark finds in each packet, of one capture
+// with all of them: to start tshark takes longer than to read it.
+func dissected(t *testing.T, all []golden) []map[string]string {
 	t.Helper()
+	frames := make([][]byte, len(all))
+	for i, g := range all {
+		frames[i] = g.frame
+	}
+	file := filepath.Join(t.TempDir(), "all.pcap")
+	writeCapture(t, file, frames)
 	out, err := exec.Command("tshark", "-n", "-X", lua, "-r", file, "-T", "json",
 		"-J", "pfcm ppfc rate_advice sluice_ipfix").Output()
 	if err != nil {
@@ -134,40 +143,75 @@ func dissected(t *testing.T, file string) map[string]string {
 			Layers map[string]any `json:"layers"`
 		} `json:"_source"`
 	}
-	if err := json.Unmarshal(out, &packets); err != nil || len(packets) != 1 {
+	if err := json.Unmarshal(out, &packets); err != nil || len(packets) != len(all) {
 		t.Fatalf("%v: %s", err, out)
 	}
-	got := map[string]string{}
-	for _, protocol := range protocols {
-		fields, _ := packets[0].Source.Layers[protocol].(map[string]any)
-		for name, value := range fields {
-			got[name] = fmt.Sprint(value)
+	read := make([]map[string]string, len(all))
+	for i := range read {
+		read[i] = map[string]string{}
+		for _, protocol := range protocols {
+			fields, _ := packets[i].Source.Layers[protocol].(map[string]any)
+			for name, value := range fields {
+				read[i][name] = fmt.Sprint(value)
+			}
 		}
 	}
-	return got
+	return read
+}
+
+// readFiles prints what the script prints of each file, and an empty line after it: to start scapy
+// takes as long as to read a hundred files.
+const readFiles = `
+import sys
+from sluice_scapy import main
+
+for name in sys.argv[1:]:
+    main([name])
+    print()
+`
+
+// scapyReads returns what sluice_scapy.py prints of each file.
+func scapyReads(t *testing.T, files []string) []string {
+	t.Helper()
+	cmd := exec.Command(python, append([]string{"-c", readFiles}, files...)...)
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+folder, "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("scapy: %v: %s", err, out)
+	}
+	texts := make([]string, 1, len(files)+1)
+	for line := range strings.Lines(string(out)) {
+		if line == "\n" {
+			texts = append(texts, "")
+		} else {
+			texts[len(texts)-1] += line
+		}
+	}
+	if len(texts) != len(files)+1 || texts[len(files)] != "" {
+		t.Fatalf("scapy prints of %d files, not %d:\n%s", len(texts)-1, len(files), out)
+	}
+	return texts[:len(files)]
 }
 
 func TestScapyReadsGoldenPacketsAsNotifyDoes(t *testing.T) {
 	need(t, python, "-c", "import scapy")
-	for _, g := range goldens(t) {
-		out, err := exec.Command(python, folder+"/sluice_scapy.py", g.file).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v: %s", g.name, err, out)
-		}
-		got, want := map[string]string{}, g.says
+	all := goldens(t)
+	files := make([]string, len(all))
+	for i, g := range all {
+		files[i] = g.file
+	}
+	for i, text := range scapyReads(t, files) {
+		g, got := all[i], map[string]string{}
+		want := g.says
 		if _, ok := protocols[g.kind]; !ok {
 			want = map[string]string{}
 		}
-		if len(out) > 0 {
-			var fields map[string]any
-			d := json.NewDecoder(strings.NewReader(string(out)))
-			d.UseNumber()
-			if err := d.Decode(&fields); err != nil {
-				t.Fatalf("%s: %v: %s", g.name, err, out)
+		if text != "" {
+			messages := objects(t, text)
+			if len(messages) != 1 {
+				t.Fatalf("%s: scapy reads %d messages", g.name, len(messages))
 			}
-			for name, value := range fields {
-				got[name] = fmt.Sprint(value)
-			}
+			got = messages[0]
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: notify (-), scapy (+):\n%s", g.name, diff)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sluice/tests/programs"
 )
 
 const root = "../.."
@@ -87,12 +88,7 @@ func (p *page) write(t *testing.T, run []command, outputs [][]string) {
 
 // TestFirstHourPagesPrintWhatTheySay runs the commands of each page.
 func TestFirstHourPagesPrintWhatTheySay(t *testing.T) {
-	programs := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", programs, "./orchagent-ext/cmd/sluice", "./orchagent-ext/cmd/sluice-lab")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", build, err, out)
-	}
+	tools := buildTools(t)
 	ran := 0
 	for name, p := range pages(t) {
 		for _, line := range p.notRun {
@@ -104,7 +100,7 @@ func TestFirstHourPagesPrintWhatTheySay(t *testing.T) {
 			continue
 		}
 		ran += len(p.run)
-		t.Run(name, func(t *testing.T) { p.check(t, workplace(t, programs)) })
+		t.Run(name, func(t *testing.T) { p.check(t, workplace(t, tools)) })
 	}
 	if ran < 20 {
 		t.Errorf("only %d commands were found: are the pages read right?", ran)
@@ -135,9 +131,19 @@ func (p *page) check(t *testing.T, dir string) {
 	}
 }
 
-// workplace makes the folder that the commands of a page run in: bin with the tools, built
-// from the source as it is, and a copy of the captures and dissectors.
-func workplace(t *testing.T, programs string) string {
+// buildTools returns a folder with the tools, built from the source as it is.
+func buildTools(t *testing.T) string {
+	t.Helper()
+	tools, err := programs.Build("./orchagent-ext/cmd/sluice", "./orchagent-ext/cmd/sluice-lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tools
+}
+
+// workplace makes the folder that the commands of a page run in: bin with the tools,
+// and a copy of the captures and dissectors.
+func workplace(t *testing.T, tools string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, folder := range []string{"tests/captures", "docs/dissectors", "orchagent-ext/wire/notify/testdata"} {
@@ -145,7 +151,7 @@ func workplace(t *testing.T, programs string) string {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(programs, filepath.Join(dir, "bin")); err != nil {
+	if err := os.Symlink(tools, filepath.Join(dir, "bin")); err != nil {
 		t.Fatal(err)
 	}
 	return dir

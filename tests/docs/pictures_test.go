@@ -23,14 +23,8 @@ const (
 // TestTerminalShowsWhatTheProgramPrints: the front page's picture is drawn from what its command prints
 // today; go test ./tests/docs -update draws it.
 func TestTerminalShowsWhatTheProgramPrints(t *testing.T) {
-	programs := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", programs, "./orchagent-ext/cmd/sluice")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", build, err, out)
-	}
 	p := &page{name: terminalPicture}
-	printed := p.execute(t, workplace(t, programs), command{text: terminalCommand})
+	printed := p.execute(t, workplace(t, buildTools(t)), command{text: terminalCommand})
 	if len(printed) < 10 {
 		t.Fatalf("%q", printed)
 	}

@@ -4,10 +4,11 @@ package docs
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sluice/tests/programs"
 )
 
 // A stage is how a script of a page runs in the box.
@@ -290,16 +291,16 @@ func furnishedBox(t *testing.T) (*box, string) {
 			t.Skipf("needs what make build makes: %v", err)
 		}
 	}
-	build := exec.Command("go", "build", "-modfile=tools/go.mod", "-o", filepath.Join(t.TempDir(), "gnmi_cli"), "github.com/openconfig/gnmi/cmd/gnmi_cli")
-	build.Dir = here
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	clients, err := programs.Build("-modfile=tools/go.mod", "github.com/openconfig/gnmi/cmd/gnmi_cli")
+	if err != nil {
+		t.Fatal(err)
 	}
-	b.install(build.Args[4])
+	b.install(filepath.Join(clients, "gnmi_cli"))
 	b.run(here, strings.Join([]string{
 		"printf '127.0.0.1 localhost SWITCH flows.example\\n' >/etc/hosts",
 		`printf '#!/bin/sh\nexec "$@"\n' >/usr/local/bin/sudo`,
 		"chmod +x /usr/local/bin/sudo",
+		"rm -f /var/lib/man-db/auto-update", // an index of all manual pages after each apt-get install
 	}, "\n"))
 	return b, here
 }

@@ -22,6 +22,7 @@ import (
 
 	"sluice/orchagent-ext/testbed/fabric/child"
 	"sluice/orchagent-ext/testbed/ipfixtest"
+	"sluice/tests/programs"
 )
 
 // gnmi is a running sluice-gnmi on the leaf's databases.
@@ -72,11 +73,11 @@ func (l *leaf) serve() *gnmi {
 func (g *gnmi) cli(args ...string) string {
 	g.t.Helper()
 	if g.program == "" {
-		g.program = filepath.Join(g.t.TempDir(), "gnmi_cli")
-		build := exec.Command("go", "build", "-modfile=../../tools/go.mod", "-o", g.program, "github.com/openconfig/gnmi/cmd/gnmi_cli")
-		if out, err := build.CombinedOutput(); err != nil {
-			g.t.Fatalf("build gnmi_cli: %v\n%s", err, out)
+		clients, err := programs.Build("-modfile=tools/go.mod", "github.com/openconfig/gnmi/cmd/gnmi_cli")
+		if err != nil {
+			g.t.Fatal(err)
 		}
+		g.program = filepath.Join(clients, "gnmi_cli")
 	}
 	cert, key, _ := g.ca.Sign(g.t, "alice")
 	ctx, cancel := context.WithTimeout(g.t.Context(), patience)

@@ -17,20 +17,22 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
+	"sluice/tests/programs"
 )
 
 const python = "/usr/bin/python3" // Debian's, which has grpcio
 
 // The clients are tools with a module file of their own, so that their dependencies
 // never choose the versions of Sluice's.
-var buildClients = sync.OnceValue(func() error {
-	return build("-modfile=../../tools/go.mod", "github.com/openconfig/gnmi/cmd/gnmi_cli", "github.com/fullstorydev/grpcurl/cmd/grpcurl")
+var buildClients = sync.OnceValues(func() (string, error) {
+	return programs.Build("-modfile=tools/go.mod", "github.com/openconfig/gnmi/cmd/gnmi_cli", "github.com/fullstorydev/grpcurl/cmd/grpcurl")
 })
 
 // TestRealClientsWork has real clients do what operators do.
 func TestRealClientsWork(t *testing.T) {
 	t.Parallel()
-	if err := buildClients(); err != nil {
+	clients, err := buildClients()
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Run("gnmi_cli", func(t *testing.T) {
@@ -42,7 +44,7 @@ func TestRealClientsWork(t *testing.T) {
 		s.write(s.config, "PORT|Ethernet0", "admin_status", "up")
 		cli := func(args ...string) (string, error) {
 			args = append([]string{"-address", s.address(), "-ca_crt", ca.file("ca.pem"), "-client_crt", ca.file("alice.pem"), "-client_key", ca.file("alice.key")}, args...)
-			return runClient(t, "gnmi_cli", args...)
+			return runClient(t, filepath.Join(clients, "gnmi_cli"), args...)
 		}
 		has(t, "-capabilities")(cli("-capabilities"))("sonic-sluice-state", "JSON_IETF", `gNMI_version: "0.10.0"`)
 		const role = `path:<elem:<name:"sonic-sluice"> elem:<name:"SLUICE_PORT"> elem:<name:"SLUICE_PORT_LIST" key:<key:"name" value:"Ethernet0">>>`
@@ -63,7 +65,7 @@ func TestRealClientsWork(t *testing.T) {
 	t.Run("grpcurl", func(t *testing.T) {
 		s, ca := secure(t, "--reflection")
 		curl := func(user string, args ...string) (string, error) {
-			return runClient(t, "grpcurl", append([]string{"-cacert", ca.file("ca.pem"), "-H", "username: " + user, "-H", "password: ecila"}, args...)...)
+			return runClient(t, filepath.Join(clients, "grpcurl"), append([]string{"-cacert", ca.file("ca.pem"), "-H", "username: " + user, "-H", "password: ecila"}, args...)...)
 		}
 		has(t, "list")(curl("alice", s.address(), "list"))("gnmi.gNMI", "grpc.health.v1.Health")
 		has(t, "Capabilities")(curl("alice", s.address(), "gnmi.gNMI/Capabilities"))(`"gNMIVersion": "0.10.0"`)
@@ -91,11 +93,11 @@ func TestRealClientsWork(t *testing.T) {
 	})
 }
 
-func runClient(t *testing.T, name string, args ...string) (string, error) {
+func runClient(t *testing.T, program string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, filepath.Join(programs, name), args...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	return string(out), err
 }
 

@@ -164,25 +164,27 @@ const labelPath = `path:<elem:<name:"sonic-sluice"> elem:<name:"SLUICE_FLOW_LABE
 // accepted or refused alike by all RPCs and modes.
 func TestLoginsOfRealClients(t *testing.T) {
 	t.Parallel()
-	if err := buildClients(); err != nil {
+	clients, err := buildClients()
+	if err != nil {
 		t.Fatal(err)
 	}
-	gnmiCLI.logIn(t)
+	gnmiCLI.logIn(t, clients)
 }
 
 // TestLoginsOfGnmic is the same of gnmic.
 func TestLoginsOfGnmic(t *testing.T) {
 	soakOnly(t) // gnmic has 1400 packages
-	if out, err := exec.Command("go", "build", "-C", "../../tools/gnmic", "-o", programs+"/", "github.com/openconfig/gnmic").CombinedOutput(); err != nil {
+	folder := t.TempDir()
+	if out, err := exec.Command("go", "build", "-C", "../../tools/gnmic", "-o", folder+"/", "github.com/openconfig/gnmic").CombinedOutput(); err != nil {
 		t.Fatalf("build gnmic: %v\n%s", err, out)
 	}
 	release, _, _ := strings.Cut(strings.TrimPrefix(runtime.Version(), "go1."), ".")
 	t.Setenv("ASSUME_NO_MOVING_GC_UNSAFE_RISK_IT_WITH", "go1."+release) // a library of its asks for that word
-	gnmic.logIn(t)
+	gnmic.logIn(t, folder)
 }
 
-// logIn tries all cells of the matrix.
-func (r real) logIn(t *testing.T) {
+// logIn tries all cells of the matrix, with the client in a folder.
+func (r real) logIn(t *testing.T, folder string) {
 	certificates, ca, _ := mutual(t)
 	users, usersCA := secure(t)
 	loopback := start(t, "--insecure-loopback", "127.0.0.1:0")
@@ -199,7 +201,7 @@ func (r real) logIn(t *testing.T) {
 		t.Run(tt.server+"/"+tt.login.name, func(t *testing.T) {
 			var all sync.WaitGroup
 			for mode, args := range r.modes {
-				cmd, can := r.command(filepath.Join(programs, r.program), to, tt.login, args)
+				cmd, can := r.command(filepath.Join(folder, r.program), to, tt.login, args)
 				if !can {
 					t.Logf("%s: %s cannot", mode, r.program)
 					continue

@@ -211,7 +211,8 @@ func TestFailureOfOneSwitchTakesAllBack(t *testing.T) {
 // TestSwitchesFallBackWhenTheToolIsKilled: SIGKILL while one of them has not answered its Set; all take
 // the change back by themselves.
 func TestSwitchesFallBackWhenTheToolIsKilled(t *testing.T) {
-	if err := build("sluice/orchagent-ext/cmd/sluice"); err != nil {
+	tool, err := program("sluice", "./orchagent-ext/cmd/sluice")
+	if err != nil {
 		t.Fatal(err)
 	}
 	p := newPod(t, 4)
@@ -224,7 +225,7 @@ func TestSwitchesFallBackWhenTheToolIsKilled(t *testing.T) {
 		<-ctx.Done() // until the tool is gone
 		return ctx.Err()
 	})
-	cmd := exec.Command(filepath.Join(programs, "sluice"), "config", "port", "set", "Ethernet0", "--role", "fabric", "--target", "all", "--target-rollback", "6s", "--target-timeout", patience.String())
+	cmd := exec.Command(tool, "config", "port", "set", "Ethernet0", "--role", "fabric", "--target", "all", "--target-rollback", "6s", "--target-timeout", patience.String())
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := child.Start(cmd); err != nil {
@@ -249,7 +250,8 @@ func TestSwitchesFallBackWhenTheToolIsKilled(t *testing.T) {
 // TestRollbackAfterTheToolIsKilled: SIGKILL when three of four have confirmed. When the last one has fallen back one rollback
 // makes all as before.
 func TestRollbackAfterTheToolIsKilled(t *testing.T) {
-	if err := build("sluice/orchagent-ext/cmd/sluice"); err != nil {
+	tool, err := program("sluice", "./orchagent-ext/cmd/sluice")
+	if err != nil {
 		t.Fatal(err)
 	}
 	p := newPod(t, 4)
@@ -262,7 +264,7 @@ func TestRollbackAfterTheToolIsKilled(t *testing.T) {
 		<-ctx.Done() // until the tool is gone
 		return ctx.Err()
 	})
-	cmd := exec.Command(filepath.Join(programs, "sluice"), "config", "port", "set", "Ethernet0", "--role", "fabric", "--target", "all", "--target-rollback", "15s", "--target-timeout", patience.String())
+	cmd := exec.Command(tool, "config", "port", "set", "Ethernet0", "--role", "fabric", "--target", "all", "--target-rollback", "15s", "--target-timeout", patience.String())
 	if err := child.Start(cmd); err != nil {
 		t.Fatal(err)
 	}

@@ -388,7 +388,7 @@ func TestBadFlagsAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			flags := append([]string{"--db-config", config, "--socket", filepath.Join(dir, "s")}, tt.flags...)
-			out, err := exec.CommandContext(limited(t), filepath.Join(programs, "sluice-gnmi"), flags...).CombinedOutput()
+			out, err := exec.CommandContext(limited(t), daemon, flags...).CombinedOutput()
 			if err == nil || !strings.Contains(string(out), tt.says) {
 				t.Errorf("%v: %s", err, out)
 			}

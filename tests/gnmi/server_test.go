@@ -24,13 +24,14 @@ import (
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/orchagent-ext/testbed/fabric/child"
 	"sluice/orchagent-ext/testbed/fabric/privateredis"
+	"sluice/tests/programs"
 	"sluice/yang/rows"
 )
 
 const patience = 3 * time.Minute // the machine may be busy
 
-// programs are built once, by TestMain.
-var programs string
+// daemon is the path of sluice-gnmi, which TestMain builds.
+var daemon string
 
 // soak reports whether there is time for the cases that take long: make soak.
 var soak = os.Getenv("SLUICE_SOAK") != ""
@@ -51,13 +52,8 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		if programs, err = os.MkdirTemp("", "sluice-gnmi"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer func() { _ = os.RemoveAll(programs) }()
 		// The detector makes the hash of a password ten times slower, and finds nothing in it.
-		if err := build(raceFlag, "-gcflags=golang.org/x/crypto/blowfish=-race=false", "sluice/gnmi-server/cmd/sluice-gnmi"); err != nil {
+		if daemon, err = program("sluice-gnmi", raceFlag, "-gcflags=golang.org/x/crypto/blowfish=-race=false", "./gnmi-server/cmd/sluice-gnmi"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -65,12 +61,10 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-func build(args ...string) error {
-	args = append([]string{"build", "-o", programs + "/"}, args...)
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	return nil
+// program builds a program, by the options and the package of go build, and returns its path.
+func program(name string, args ...string) (string, error) {
+	folder, err := programs.Build(args...)
+	return filepath.Join(folder, name), err
 }
 
 // server is a running sluice-gnmi.
@@ -149,7 +143,7 @@ func start(t testing.TB, flags ...string) *server {
 // run starts the program.
 func (s *server) run(flags ...string) {
 	s.t.Helper()
-	s.process = exec.Command(filepath.Join(programs, "sluice-gnmi"), append([]string{
+	s.process = exec.Command(daemon, append([]string{
 		"--db-config", s.redis.Config, "--socket", s.socket(), "--state-file", filepath.Join(s.dir, "commit.json"), "--log-level", "debug",
 	}, flags...)...)
 	stderr, err := s.process.StderrPipe()

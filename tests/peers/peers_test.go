@@ -21,6 +21,7 @@ import (
 
 	"sluice/orchagent-ext/testbed/fabric/child"
 	"sluice/tests/loopback"
+	"sluice/tests/programs"
 )
 
 const (
@@ -77,13 +78,11 @@ func TestMain(m *testing.M) {
 
 func buildTool(t *testing.T, dir string) *tool {
 	t.Helper()
-	s := &tool{path: filepath.Join(dir, "sluice"), flows: map[string][]flowRecord{}}
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", dir, "./orchagent-ext/cmd/sluice", "./orchagent-ext/cmd/sluice-lab")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", build, err, out)
+	tools, err := programs.Build("./orchagent-ext/cmd/sluice", "./orchagent-ext/cmd/sluice-lab")
+	if err != nil {
+		t.Fatal(err)
 	}
-	var err error
+	s := &tool{path: filepath.Join(tools, "sluice"), flows: map[string][]flowRecord{}}
 	if s.captures, err = filepath.Glob(root + "/tests/captures/*-ipv4.pcap"); err != nil || len(s.captures) < 3 {
 		t.Fatalf("captures: %v %v", s.captures, err)
 	}

@@ -12,12 +12,13 @@ import (
 	"testing"
 
 	"sluice/tests/fabrictest"
+	"sluice/tests/programs"
 )
 
 const root = "../../.." // of the repository
 
-// build builds sluiced and the software switch into a folder.
-func build(t *testing.T, folder string) {
+// build builds sluiced and the software switch, and returns their paths.
+func build(t *testing.T) (sluiced, library string) {
 	t.Helper()
 	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin") // where Debian has bpftool
 	for _, tool := range []string{"go", "make", "gcc", "clang", "bpftool"} {
@@ -25,15 +26,15 @@ func build(t *testing.T, folder string) {
 			t.Skipf("needs %s (make deps): %v", tool, err)
 		}
 	}
-	for _, cmd := range []*exec.Cmd{
-		exec.Command("go", "build", "-buildvcs=false", "-o", folder, "./orchagent-ext/cmd/sluiced"),
-		exec.Command("make", "-C", "sai-shim/softsai", "OUT="+folder, "WORK="+folder+"/work", folder+"/libsoftsai.so"),
-	} {
-		cmd.Dir = root
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", cmd, err, out)
-		}
+	daemon, err := programs.Build("./orchagent-ext/cmd/sluiced")
+	if err != nil {
+		t.Fatal(err)
 	}
+	softsai, err := programs.Softsai("library")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(daemon, "sluiced"), filepath.Join(softsai, "libsoftsai.so")
 }
 
 // The whole road on the software switch, once for each means that a switch may
@@ -41,8 +42,7 @@ func build(t *testing.T, folder string) {
 // queue pair), the load is spread, nothing is lost.
 func TestEveryMethod(t *testing.T) {
 	fabrictest.New(t) // skips
-	folder := t.TempDir()
-	build(t, folder)
+	sluiced, library := build(t)
 	for _, tt := range []struct{ method, hide string }{
 		{"compute", ""},
 		{"rewrite", "compute"},
@@ -54,7 +54,7 @@ func TestEveryMethod(t *testing.T) {
 			out := t.TempDir()
 			err := Run(t.Context(), Config{
 				Scenarios: []string{"spread"},
-				Sluiced:   filepath.Join(folder, "sluiced"), Library: filepath.Join(folder, "libsoftsai.so"),
+				Sluiced:   sluiced, Library: library,
 				Profile: []string{"SLUICE_HIDE=" + tt.hide}, Captures: captures, Out: out, Stdout: &stdout, Stderr: t.Output(),
 			})
 			if err != nil {

@@ -7,6 +7,8 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/format"
@@ -86,7 +88,9 @@ func generate() ([]byte, error) {
 		fmt.Fprintln(&b, e)
 	}
 	fmt.Fprintln(&b, parts.EnumMap)
-	fmt.Fprintln(&b, parts.JSONSchemaCode)
+	if err := writeSchema(&b, parts.JSONSchemaCode, parts.RawJSONSchema); err != nil {
+		return nil, err
+	}
 	fmt.Fprintln(&b, parts.EnumTypeMap)
 	if err := writeUnits(&b); err != nil {
 		return nil, err
@@ -101,6 +105,37 @@ func generate() ([]byte, error) {
 // uncalled matches the methods of ygot for trees of lists. All callers check and fill single
 // rows, by the schema: package rows.
 var uncalled = regexp.MustCompile(`(?m)^(?://.*\n)*func \([^)]*\) (?:New\w+|ΛListKeyMap|ΛValidate|Validate|ΛBelongingModule|IsYANGGoKeyStruct)\((?s:.*?)^}\n+`)
+
+// bytesOfSchema matches the octets of ygot's schema.
+var bytesOfSchema = regexp.MustCompile(`(?s)(ySchema = \[\]byte\{\n).*?(\n\s*\})`)
+
+// writeSchema writes ygot's code of the schema, less the indents of its JSON: they are four of five
+// octets, and each program reads them to find the rest.
+func writeSchema(b *bytes.Buffer, code string, text []byte) error {
+	if !bytesOfSchema.MatchString(code) {
+		return errors.New("ygot's code has no octets of a schema")
+	}
+	var compact, zipped, list bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		return err
+	}
+	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(compact.Bytes()); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	for line := range slices.Chunk(zipped.Bytes(), 16) {
+		fmt.Fprintf(&list, "\t\t% #x,\n", line)
+	}
+	octets := strings.ReplaceAll(strings.TrimSuffix(list.String(), "\n"), " 0x", ", 0x")
+	fmt.Fprintln(b, bytesOfSchema.ReplaceAllString(code, "${1}"+octets+"${2}"))
+	return nil
+}
 
 // writeUnits writes the units of leaves, which ygot's schema leaves out.
 func writeUnits(b *bytes.Buffer) error {
