@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,9 +73,10 @@ func TestSlowDiskDelaysNoLaterRows(t *testing.T) {
 // TestDiskGetsTheNewestOfManyRows: rows that change in quick succession are in the file at once, and
 // the disk gets the last ones alone.
 func TestDiskGetsTheNewestOfManyRows(t *testing.T) {
-	was, syncs := syncDraft, 0
+	was := syncDraft
+	var syncs atomic.Int32
 	t.Cleanup(func() { syncDraft = was })
-	syncDraft = func(d *files.Draft) error { syncs++; return was(d) }
+	syncDraft = func(d *files.Draft) error { syncs.Add(1); return was(d) }
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "rows.json")
 		k := NewInForce(file, "db")
@@ -84,14 +86,14 @@ func TestDiskGetsTheNewestOfManyRows(t *testing.T) {
 		for _, key := range []string{"1", "2", "3"} {
 			k.Keep([]rows.Row{{Table: "A", Key: key}})
 			k.Wait()
-			if got := NewInForce(file, "db").Read(func(err error) { t.Error(err) }); len(got) != 1 || got[0].Key != key || syncs != 0 {
-				t.Errorf("%v, want row %s; %d times on the disk", got, key, syncs)
+			if got := NewInForce(file, "db").Read(func(err error) { t.Error(err) }); len(got) != 1 || got[0].Key != key || syncs.Load() != 0 {
+				t.Errorf("%v, want row %s; %d times on the disk", got, key, syncs.Load())
 			}
 		}
 		time.Sleep(diskRest)
 		synctest.Wait()
-		if text, err := os.ReadFile(file); syncs != 1 || err != nil || !strings.Contains(string(text), `"3"`) {
-			t.Errorf("%d times on the disk: %s, %v", syncs, text, err)
+		if text, err := os.ReadFile(file); syncs.Load() != 1 || err != nil || !strings.Contains(string(text), `"3"`) {
+			t.Errorf("%d times on the disk: %s, %v", syncs.Load(), text, err)
 		}
 		stop()
 		if err := <-ended; err != nil {
