@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package programs builds what tests run into build/programs, where all packages of tests, and the
-// next run, find it: go build and make leave alone what is up to date. To link a program takes
-// seconds, and to compile the software switch under sanitizers half a minute.
+// Package programs builds the programs of tests into build/programs, where all packages of tests, and
+// the next run, find them: go build and make leave alone a file that is up to date. To link a program
+// takes seconds, and to compile the software switch under sanitizers half a minute.
 //
 // Tests only read the folders, which other tests may use at the same time.
 package programs
@@ -21,8 +21,9 @@ import (
 )
 
 // Build builds programs by go build with args, which are options and packages as they are in the
-// root of the repository, for the system of the environment's GOOS and GOARCH, and returns the absolute path of the folder with the programs. The folder
-// of the repository and its commit are not in the programs.
+// root of the repository, for the system of the environment's GOOS and GOARCH, and returns the
+// absolute path of the folder with the programs. The folder of the repository and its commit are not
+// in the programs.
 func Build(args ...string) (folder string, err error) {
 	var options []string
 	for _, name := range []string{"GOFLAGS", "GOOS", "GOARCH", "CGO_ENABLED"} {
@@ -41,7 +42,7 @@ func Build(args ...string) (folder string, err error) {
 }
 
 // Softsai builds a target of sai-shim/softsai/Makefile, library or tests, with variables of make, as
-// SANITIZE=1, and returns the absolute path of the folder, OUT, with what was built.
+// SANITIZE=1, and returns the absolute path of the folder, OUT, with the results.
 func Softsai(target string, variables ...string) (folder string, err error) {
 	root, err := repository()
 	if err != nil {
@@ -65,7 +66,7 @@ func inFolder(options []string, command func(root, folder string) *exec.Cmd) (fo
 	if err != nil {
 		return "", err
 	}
-	// What other options make does not replace this.
+	// Programs of other options are in other folders.
 	sum := sha256.Sum256([]byte(strings.Join(options, "\x00")))
 	folder = filepath.Join(root, "build/programs", fmt.Sprintf("%x", sum[:8]))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
