@@ -92,7 +92,7 @@ var bars = []bar{
 	{pkg: "tests/gnmi", benchmark: "BenchmarkStreams", unit: "MiB", limit: atMost(256)},
 	{pkg: "tests/gnmi", benchmark: "BenchmarkSetToStream", unit: "ms-p50"},
 	{pkg: "tests/gnmi", benchmark: "BenchmarkSetToStream", unit: "ms-p99", limit: atMost(100)},
-	{pkg: "tests/e2e", benchmark: "BenchmarkSetToSwitch", unit: "ms-p50", limit: atMost(15)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkSetToSwitch", unit: "ms-p50", limit: atMost(15), why: "at its bar on this machine: 13.6 to 15.4 ms in six runs"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkSetToSwitch", unit: "ms-p99", limit: atMost(100), why: "the slowest of 100 Sets, 76 to 189 ms in five runs on a shared machine"}, // by way of the switch
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "ns/op", optional: true},
 	{pkg: "tests/bench/goipfix", benchmark: "BenchmarkSendUDP/*", unit: "allocs/op", optional: true},
@@ -100,7 +100,7 @@ var bars = []bar{
 }
 
 // marksCost is why marks of flows cost more than their bar.
-const marksCost = "no program can hold it here: the kernel's HTB and FIFOs alone have ratio-qdiscs, and with calls of programs that do nothing ratio-empty; the programs that count the octets of flows cost the rest, ratio-to-empty"
+const marksCost = "no program can hold it here: the kernel's HTB and FIFOs alone have ratio-qdiscs, and with calls of programs that do nothing ratio-empty; ratio-to-empty is the part of the programs"
 
 // inCache is where the memory's part of a packet is to be seen.
 const inCache = "Observe128FlowsWithHealth is the same with all flows in the CPU's caches; the difference is waiting for memory"
