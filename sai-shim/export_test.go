@@ -2,7 +2,10 @@
 
 package sai
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // OnRest has f called where the reader of packets lets others come together.
-func (l *Library) OnRest(f func(context.Context) error) { l.rest = f }
+func (l *Library) OnRest(f func(context.Context, time.Duration) error) { l.rest = f }

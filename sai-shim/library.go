@@ -70,9 +70,9 @@ type library struct {
 	mapped  map[*saiattr.Attr]uint32 // ids of the extension, by the profile
 	event   *os.File
 	packets []C.struct_shim_packet
-	count   [8]byte                     // of the event
-	fresh   int                         // packets that were taken since their reader waited last
-	rest    func(context.Context) error // rest; tests replace it
+	count   [8]byte                                    // of the event
+	fresh   int                                        // packets that were taken since their reader waited last
+	rest    func(context.Context, time.Duration) error // rest; tests replace it
 
 	// NoExtension makes CreateSwitch leave out the question for the extension: there are
 	// libraries whose metadata end the process at an unknown attribute.
@@ -294,7 +294,7 @@ func (l *Library) Packets(ctx context.Context, out []Packet, timeout time.Durati
 		}
 		few, err := l.fresh > 0 && l.fresh <= restMost, error(nil)
 		if l.fresh = 0; few {
-			err = l.rest(ctx)
+			err = l.rest(ctx, min(restTime, time.Until(deadline)))
 		} else {
 			err = l.wait(ctx, deadline)
 		}
@@ -305,15 +305,16 @@ func (l *Library) Packets(ctx context.Context, out []Packet, timeout time.Durati
 }
 
 // A wakeup of the reader takes more CPU time than a packet. So after a few packets those that follow
-// within restTime come together, for which the ring has room up to a million a second.
+// within restTime come together, for which the ring has room: up to half a million a second, where the
+// library lets them come together for as long, too. Beyond restMost the reader does not rest.
 const (
 	restTime = 4 * time.Millisecond
 	restMost = 1024
 )
 
-// rest waits for restTime, or returns the error of the context.
-func rest(ctx context.Context) error {
-	timer := time.NewTimer(restTime)
+// rest waits for a while, or returns the error of the context.
+func rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -160,7 +160,10 @@ func TestPacketsAreWaitedFor(t *testing.T) {
 func TestPacketsComeTogether(t *testing.T) {
 	l, raise := openPackets(t, "1 60")
 	rested := 0
-	l.OnRest(func(context.Context) error {
+	l.OnRest(func(_ context.Context, d time.Duration) error {
+		if d <= 0 || d > 4*time.Millisecond {
+			t.Errorf("rests for %v", d)
+		}
 		rested++
 		raise()
 		return nil
@@ -171,7 +174,7 @@ func TestPacketsComeTogether(t *testing.T) {
 			t.Errorf("packet %d: waited %d times for others to come", n, rested)
 		}
 	}
-	l.OnRest(func(context.Context) error { return context.Canceled })
+	l.OnRest(func(context.Context, time.Duration) error { return context.Canceled })
 	if n, err := l.Packets(t.Context(), make([]sai.Packet, 1), patience); n != 0 || !errors.Is(err, context.Canceled) {
 		t.Errorf("%d packets, %v", n, err)
 	}
@@ -180,7 +183,7 @@ func TestPacketsComeTogether(t *testing.T) {
 // TestManyPacketsAreNotGathered: the ring may lack room for those that come meanwhile.
 func TestManyPacketsAreNotGathered(t *testing.T) {
 	l, raise := openPackets(t, "5000 60")
-	l.OnRest(func(context.Context) error {
+	l.OnRest(func(context.Context, time.Duration) error {
 		t.Error("rested")
 		return nil
 	})

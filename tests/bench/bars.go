@@ -49,6 +49,7 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "cpu-percent", limit: atMost(25), why: sysmon}, // 100,000 a second
 	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "us-p50", limit: atMost(300)},                  // of genuine ones, received to held
 	{pkg: "tests/e2e", benchmark: "BenchmarkSpoofStorm", unit: "us-p99", limit: atMost(1000)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkPacketsToCPU", unit: "cpu-percent", limit: atMost(15)}, // 8,000 a second, one after the other
 	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p50", limit: atMost(3), bound: rowWaits, why: rowTakes},
 	{pkg: "tests/e2e", benchmark: "BenchmarkRowToSwitch", unit: "ms-p99", limit: atMost(50)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkProgram/*", unit: "s", limit: atMost(1)}, // 1000, and 10,000 flows

@@ -108,6 +108,40 @@ func (l *leaf) flood(frames [][]byte) time.Duration {
 	return time.Since(start)
 }
 
+// BenchmarkPacketsToCPU is the CPU time of sluiced for 8,000 packets a second to the CPU, which come one
+// after the other.
+func BenchmarkPacketsToCPU(b *testing.B) {
+	const rate, lasts = 8000, 3 * time.Second
+	l := newLeaf(b)
+	l.set("SLUICE_IPFIX_COLLECTOR", "c", "address", "127.0.0.1", "port", l.collector())
+	l.set("SLUICE_IPFIX", "global", "admin_state", "enabled", "health", "enabled")
+	l.start()
+	l.enable()
+	frames := l.sessions(64)
+	sender, err := l.A.Sender()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer sender.Close()
+	var busy, took time.Duration
+	sent := 0
+	for b.Loop() {
+		before, began := usageOf(b, l.sluiced.Pid).cpu, time.Now()
+		for n := 0; time.Since(began) < lasts; {
+			for ; n < int(time.Since(began).Seconds()*rate); n++ {
+				if err := sender.Send(frames[n%len(frames)]); err != nil {
+					b.Fatal(err)
+				}
+				sent++
+			}
+			_ = unix.Nanosleep(&unix.Timespec{Nsec: 1e5}, nil)
+		}
+		busy, took = busy+usageOf(b, l.sluiced.Pid).cpu-before, took+time.Since(began)
+	}
+	l.awaitCounters("SLUICE_STATS", "global", "cpu_roce", fmt.Sprint(sent))
+	b.ReportMetric(100*busy.Seconds()/took.Seconds(), "cpu-percent")
+}
+
 // BenchmarkRowToSwitch is the time from a row being written to STATE_DB saying
 // that it is on the switch.
 func BenchmarkRowToSwitch(b *testing.B) {
