@@ -47,11 +47,12 @@ var defaultTiming = timing{
 }
 
 // gather waits until changes have come to an end, or long enough for those that came to be taken. wake
-// has each of them. It returns false where ctx ended first.
-func (t *timing) gather(ctx context.Context, wake <-chan struct{}) bool {
+// has each of them. It returns false where ctx ended first. meanwhile is called in the time of the first.
+func (t *timing) gather(ctx context.Context, wake <-chan struct{}, meanwhile func()) bool {
 	end, quiet := time.NewTimer(t.debounce), time.NewTimer(t.quiet)
 	defer end.Stop()
 	defer quiet.Stop()
+	meanwhile()
 	for {
 		select {
 		case <-ctx.Done():
@@ -59,7 +60,9 @@ func (t *timing) gather(ctx context.Context, wake <-chan struct{}) bool {
 		case <-end.C:
 			return true
 		case <-quiet.C:
-			return true
+			if len(wake) == 0 {
+				return true
+			}
 		case <-wake:
 			quiet.Reset(t.quiet)
 		}

@@ -5,6 +5,7 @@ package sonicdb
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -19,16 +20,18 @@ const mostDirty = 20000
 type events struct {
 	wake chan struct{} // of capacity 1
 
-	mu    sync.Mutex
-	dirty map[string]bool // keys
-	all   bool            // every row may have changed
-	err   error           // the stream has ended
+	mu      sync.Mutex
+	dirty   map[string]bool // keys
+	all     bool            // every row may have changed
+	changes uint64          // that came
+	err     error           // the stream has ended
 }
 
 // change changes the state under its lock and wakes the reader.
 func (e *events) change(f func()) {
 	e.mu.Lock()
 	f()
+	e.changes++
 	e.mu.Unlock()
 	select {
 	case e.wake <- struct{}{}:
@@ -53,18 +56,26 @@ func (e *events) everything() { e.change(func() { e.all = true }) }
 // fail records the error of the subscription.
 func (e *events) fail(err error) { e.change(func() { e.err = err }) }
 
-// take returns the keys to read since the last take, or all, and the error of the
-// subscription.
-func (e *events) take() (keys []string, all bool, err error) {
+// take returns the keys to read since the last take, or all, the count of changes that ever came, and the
+// error of the subscription.
+func (e *events) take() (keys []string, all bool, changes uint64, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for k := range e.dirty {
-		keys = append(keys, k)
-	}
-	all, err = e.all, e.err
+	keys, all, err = slices.Collect(maps.Keys(e.dirty)), e.all, e.err
 	clear(e.dirty)
 	e.all = false
-	return keys, all, err
+	return keys, all, e.changes, err
+}
+
+// few returns the keys that take would, and its count of changes; nil: they are more than most, or all
+// is to be read.
+func (e *events) few(most int) (keys []string, changes uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.all && len(e.dirty) <= most {
+		keys = slices.Collect(maps.Keys(e.dirty))
+	}
+	return keys, e.changes
 }
 
 // subscribe asks for events of the tables and collects them until stop is called. Once

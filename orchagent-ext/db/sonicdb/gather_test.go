@@ -40,7 +40,7 @@ func TestChangesAreGathered(t *testing.T) {
 					}
 				})
 				began := time.Now()
-				if !defaultTiming.gather(t.Context(), wake) {
+				if !defaultTiming.gather(t.Context(), wake, func() {}) {
 					t.Fatal("the context has not ended")
 				}
 				if took := time.Since(began); took != tt.want {

@@ -91,6 +91,7 @@ func (w *watcher) session(ctx context.Context) error {
 	resync := time.NewTicker(w.db.timing.resync)
 	defer resync.Stop()
 	for {
+		var early reading
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -106,66 +107,113 @@ func (w *watcher) session(ctx context.Context) error {
 		case <-resync.C:
 			events.everything()
 		case <-events.wake:
-			if !w.db.timing.gather(ctx, events.wake) {
+			var err error
+			// a change that stays alone has been read by the time that it is taken
+			more := w.db.timing.gather(ctx, events.wake, func() { early, err = w.readEarly(ctx, events) })
+			if err != nil {
+				return err
+			}
+			if !more {
 				return ctx.Err()
 			}
 		}
-		keys, all, err := events.take()
-		if err != nil {
-			return err
-		}
-		if err := w.read(ctx, keys, all); err != nil {
+		if err := w.follow(ctx, events, early); err != nil {
 			return err
 		}
 	}
 }
 
-// read reads the rows of keys, or all, and emits the differences. It keeps sums of rows, and of
-// what it reads only rows that differ: a database may have a hundred thousand.
-func (w *watcher) read(ctx context.Context, keys []string, all bool) error {
-	all = all || w.view == nil
-	if all {
-		var err error
-		if keys, err = w.db.keys(ctx, w.tables); err != nil {
-			return err
-		}
-	}
-	there := make(map[string]struct{}, len(keys))
-	now := make(map[string]uint64) // of rows that differ
-	var changes []Change
-	err := w.db.readEach(ctx, w.db.client, keys, func(k string, fields map[string]string) {
-		there[k] = struct{}{}
-		is := w.sum(fields)
-		if was, known := w.view[k]; !known || was != is {
-			now[k] = is
-			changes = append(changes, Change{Row: w.db.row(k, fields)})
-		}
-	})
+// follow emits what changed. Of an early reading it takes what no change followed.
+func (w *watcher) follow(ctx context.Context, e *events, early reading) error {
+	keys, all, changes, err := e.take()
 	if err != nil {
 		return err
 	}
-	b := Batch{Initial: w.view == nil, Changes: changes}
-	if all {
-		w.found()
+	if early.rows == nil || early.changes != changes {
+		if early, err = w.read(ctx, keys, all); err != nil {
+			return err
+		}
+	}
+	w.take(early, all)
+	return nil
+}
+
+// mostEarly is how many rows are read before the changes have come to an end. Of more, others follow.
+const mostEarly = 4
+
+// readEarly reads the rows that have changed so far, unless they are many.
+func (w *watcher) readEarly(ctx context.Context, e *events) (reading, error) {
+	keys, changes := e.few(mostEarly)
+	if keys == nil || w.view == nil {
+		return reading{}, nil
+	}
+	r, err := w.read(ctx, keys, false)
+	r.changes = changes
+	return r, err
+}
+
+// reading is rows as Redis has them.
+type reading struct {
+	keys    []string
+	rows    map[string]reread // those that there are
+	changes uint64            // count of changes before it
+}
+
+// reread is a row that there is. Its fields are nil where it is as before.
+type reread struct {
+	sum    uint64
+	fields map[string]string
+}
+
+// read reads the rows of keys, or all. It keeps fields of those alone that differ: a database may have
+// a hundred thousand.
+func (w *watcher) read(ctx context.Context, keys []string, all bool) (reading, error) {
+	if all || w.view == nil {
+		var err error
+		if keys, err = w.db.keys(ctx, w.tables); err != nil {
+			return reading{}, err
+		}
+	}
+	r := reading{keys: keys, rows: make(map[string]reread, len(keys))}
+	err := w.db.readEach(ctx, w.db.client, keys, func(k string, fields map[string]string) {
+		is := reread{sum: w.sum(fields)}
+		if was, known := w.view[k]; !known || was != is.sum {
+			is.fields = fields
+		}
+		r.rows[k] = is
+	})
+	return r, err
+}
+
+// take emits the differences of what was read, which may be all.
+func (w *watcher) take(r reading, all bool) {
+	b := Batch{Initial: w.view == nil}
+	keys := r.keys
+	if all || b.Initial {
+		w.wasRead()
 		keys = slices.AppendSeq(keys, maps.Keys(w.view))
 	}
+	for k, is := range r.rows {
+		if is.fields != nil {
+			w.view[k] = is.sum
+			b.Changes = append(b.Changes, Change{Row: w.db.row(k, is.fields)})
+		}
+	}
 	for _, k := range keys {
-		_, is := there[k]
+		_, is := r.rows[k]
 		if _, was := w.view[k]; was && !is {
 			delete(w.view, k)
 			b.Changes = append(b.Changes, Change{Row: w.db.row(k, nil), Deleted: true})
 		}
 	}
-	maps.Copy(w.view, now)
 	slices.SortFunc(b.Changes, func(a, b Change) int { return strings.Compare(w.db.redisKey(a.Row), w.db.redisKey(b.Row)) })
 	if b.Initial || len(b.Changes) > 0 {
 		w.emit(b)
 	}
-	return nil
 }
 
-// found notes that Redis was read whole.
-func (w *watcher) found() {
+// wasRead notes that Redis was read whole.
+func (w *watcher) wasRead() {
 	w.reads++
 	if w.lost {
 		w.lost, w.locked = false, false

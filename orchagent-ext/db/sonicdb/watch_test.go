@@ -203,19 +203,67 @@ func TestWatchEndsOnCancel(t *testing.T) {
 	}
 }
 
+// TestChangeIsReadAgainWhereAnotherFollows: a row is read while its writer may still be at it. What was read
+// then counts only where nothing came after it.
+func TestChangeIsReadAgainWhereAnotherFollows(t *testing.T) {
+	for name, second := range map[string]func(*DB) error{
+		"a field goes": func(db *DB) error { return db.client.HDel(context.Background(), "A|1", "old").Err() },
+		"the row goes": func(db *DB) error { return db.client.Del(context.Background(), "A|1").Err() },
+		"another row":  func(db *DB) error { return db.client.HSet(context.Background(), "A|2", "x", "1").Err() },
+		"none":         nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, redisServer(t), "CONFIG_DB", nil)
+			write(t, db, set("A", "1", fields{"old": "1"}))
+			w := watcher{db: db, tables: []string{"A"}}
+			var got []Batch
+			w.emit = func(b Batch) { got = append(got, b) }
+			e, stop := w.subscribe(t.Context())
+			defer stop()
+			<-e.wake // all
+			if err := w.follow(t.Context(), e, reading{}); err != nil || len(got) != 1 {
+				t.Fatalf("the first reading: %v, %v", got, err)
+			}
+			write(t, db, set("A", "1", fields{"old": "1", "new": "2"}))
+			<-e.wake
+			early, err := w.readEarly(t.Context(), e)
+			if err != nil || early.rows["A|1"].fields["new"] != "2" {
+				t.Fatalf("read early: %v, %v", early, err)
+			}
+			if second != nil {
+				if err := second(db); err != nil {
+					t.Fatal(err)
+				}
+				<-e.wake
+			}
+			if err := w.follow(t.Context(), e, early); err != nil {
+				t.Fatal(err)
+			}
+			var f follower
+			f.rows = map[string]fields{}
+			for _, b := range got {
+				f.take(b)
+			}
+			if diff := cmp.Diff(inRedis(t, db, "A"), f.rows); diff != "" || len(got) != 2 {
+				t.Errorf("%d batches; rows (-want +got):\n%s", len(got), diff)
+			}
+		})
+	}
+}
+
 func TestEventsOverflowToAll(t *testing.T) {
 	e := events{wake: make(chan struct{}, 1), dirty: make(map[string]bool)}
 	for i := range mostDirty {
 		e.key(fmt.Sprint(i))
 	}
 	e.key("0")
-	if keys, all, err := e.take(); len(keys) != mostDirty || all || err != nil {
+	if keys, all, _, err := e.take(); len(keys) != mostDirty || all || err != nil {
 		t.Errorf("%d keys, all %v, error %v: want %d, false, none", len(keys), all, err, mostDirty)
 	}
 	for i := range mostDirty + 1 {
 		e.key(fmt.Sprint(i))
 	}
-	if keys, all, _ := e.take(); len(keys) > 0 || !all {
+	if keys, all, _, _ := e.take(); len(keys) > 0 || !all {
 		t.Errorf("%d keys, all %v: want that all are read", len(keys), all)
 	}
 	for flags, want := range map[string]bool{"": false, "KEA": true, "AKE": true, "EA": false, "Kh": false, "KEghx": true} {
