@@ -109,7 +109,7 @@ const inCache = "Observe128FlowsWithHealth is the same with all flows in the CPU
 // The waits of a row on its way to the switch.
 const (
 	rowWaits = "1 ms of it is waited, as SONiC writes a row by two commands (HMSET, then HDEL)"
-	rowTakes = "of 3.7 ms 1.2 are the wait for SONiC's second command, 0.2 the reading of the row, 0.5 its judgment with a question to Redis, 0.2 the ports, 0.2 the programming beside the file of the rows in force, 0.4 the ledger in Redis; the benchmark's own commands take the rest"
+	rowTakes = "of 3.7 ms 1.2 are the wait for SONiC's second command, 0.2 the reading of the row (since then within that wait), 0.5 its judgment with a question to Redis, 0.2 the ports, 0.2 the programming beside the file of the rows in force, 0.4 the ledger in Redis; the benchmark's own commands take the rest"
 )
 
 // sysmon is why a flood of messages takes more than its bar.
