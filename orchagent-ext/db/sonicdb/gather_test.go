@@ -30,29 +30,28 @@ func TestChangesAreGathered(t *testing.T) {
 		"many that are far from others": {100, 2 * ms, 0, ms},
 	} {
 		t.Run(name, func(t *testing.T) {
-			gathered := func(t *testing.T) {
-				wake := make(chan struct{}, 1)
-				var writer sync.WaitGroup
-				defer writer.Wait()
-				writer.Go(func() {
-					for range tt.n {
-						time.Sleep(tt.every)
-						select {
-						case wake <- struct{}{}:
-						default:
+			for range 20 { // what select takes first is random
+				synctest.Test(t, func(t *testing.T) {
+					wake := make(chan struct{}, 1)
+					var writer sync.WaitGroup
+					defer writer.Wait()
+					writer.Go(func() {
+						for range tt.n {
+							time.Sleep(tt.every)
+							select {
+							case wake <- struct{}{}:
+							default:
+							}
 						}
+					})
+					began := time.Now()
+					if !defaultTiming.gather(t.Context(), wake, func() { time.Sleep(tt.does) }) {
+						t.Fatal("the context has not ended")
+					}
+					if took := time.Since(began); took != tt.want {
+						t.Errorf("taken after %v, want %v", took, tt.want)
 					}
 				})
-				began := time.Now()
-				if !defaultTiming.gather(t.Context(), wake, func() { time.Sleep(tt.does) }) {
-					t.Fatal("the context has not ended")
-				}
-				if took := time.Since(began); took != tt.want {
-					t.Errorf("taken after %v, want %v", took, tt.want)
-				}
-			}
-			for range 20 { // what select takes first is random
-				synctest.Test(t, gathered)
 			}
 		})
 	}
