@@ -53,6 +53,7 @@ type State struct {
 	lostAt     time.Time // when ports were lost last; zero: they are there, and rows as well
 	inForce    *memory.InForce
 	rejectedAt map[string]time.Time // rejected rows, by TABLE|key
+	edge       []config.Rejection   // not yet logged: their writer may still be at it, and the snapshot is the one before
 	shown      *config.Snapshot     // whose rejections Rejections returned last; nil: none
 
 	log *slog.Logger
@@ -88,6 +89,9 @@ func (s *State) Settings() *settings.Settings {
 // Phase returns the phase that CONFIG_DB is in.
 func (s *State) Phase() Phase { return s.phase }
 
+// edgeTime is how long a change that is refused at [sonicdb.Batch.Edge] waits for its writer.
+const edgeTime = 20 * time.Millisecond
+
 // loggedRows is how many rejected rows of one batch are logged.
 const loggedRows = 100
 
@@ -112,7 +116,8 @@ func kills(c sonicdb.Change) bool {
 
 // Apply applies changes of CONFIG_DB, and returns when to act on them. Where all ports are lost
 // SONiC is about to load CONFIG_DB again: until it has, the last complete snapshot stays in
-// force, or nothing is done where there was none.
+// force, or nothing is done where there was none. A row that is refused while its writer may still be at
+// it is no error yet.
 func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 	if s.phase == Unread {
 		s.phase = s.phase.After(s.remember(ctx))
@@ -139,25 +144,41 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 		}
 		return SettleTime
 	}
-	s.snapshot = snapshot
-	for i := range rejected {
-		if i < loggedRows {
-			s.log.Warn("row rejected", "error", &rejected[i])
-		}
-		s.rejectedAt[rejected[i].Table+"|"+rejected[i].Key] = s.now()
+	if b.Edge && s.phase == Steady && len(rejected) > 0 && len(s.edge) == 0 {
+		s.edge = rejected
+		return edgeTime
 	}
-	if more := len(rejected) - loggedRows; more > 0 {
-		s.log.Warn("more rows are not in force: SLUICE_CONFIG_ERROR of STATE_DB has them", "rows", more)
-	}
+	s.edge = append(s.edge, rejected...)
+	s.takeLatest()
 	s.phase = s.phase.After(PortsBack)
 	delay := s.phase.delay(s.rows.Complete(), func() bool { return s.initialized(ctx, loaded) })
 	if delay == 0 {
 		s.inForce.Keep(s.rows.Known())
 	}
 	if s.phase == Steady {
-		s.whole = snapshot
+		s.whole = s.snapshot
 	}
 	return delay
+}
+
+// takeLatest has the snapshot of the rows as they are, and logs those that are refused.
+func (s *State) takeLatest() {
+	s.snapshot = s.latest
+	logged := 0
+	for _, r := range s.edge {
+		i, there := slices.BinarySearchFunc(s.snapshot.Rejections, r, config.ByName)
+		if !there || s.snapshot.Rejections[i] != r {
+			continue // it was written again
+		}
+		if logged++; logged <= loggedRows {
+			s.log.Warn("row rejected", "error", &r)
+		}
+		s.rejectedAt[name(&r)] = s.now()
+	}
+	if logged > loggedRows {
+		s.log.Warn("more rows are not in force: SLUICE_CONFIG_ERROR of STATE_DB has them", "rows", logged-loggedRows)
+	}
+	s.edge = nil
 }
 
 // remember reads which rows an earlier process held in force: from the state file,
@@ -216,7 +237,7 @@ func (s *State) GiveUp(ctx context.Context) time.Duration {
 	if back {
 		s.lostAt = time.Time{}
 	}
-	s.snapshot = s.latest
+	s.takeLatest()
 	return untilAChange
 }
 
@@ -227,8 +248,13 @@ func (s *State) initialized(ctx context.Context, want string) bool {
 }
 
 // Confirm is called before the snapshot is acted on: while CONFIG_DB has ports it counts as
-// complete from now on.
+// complete from now on, and a row that was refused at [sonicdb.Batch.Edge] is written.
 func (s *State) Confirm() {
+	if len(s.edge) > 0 && s.phase == Steady && !s.held {
+		s.takeLatest()
+		s.whole = s.snapshot
+		s.inForce.Keep(s.rows.Known())
+	}
 	if s.phase.incomplete() && !s.phase.Unloaded() {
 		s.phase = s.phase.After(Complete)
 		s.whole = s.snapshot

@@ -24,7 +24,7 @@ type DB struct {
 
 // timing has the times that tests shorten.
 type timing struct {
-	quiet    time.Duration // after a change, until it is taken; SONiC's writers do HMSET, then HDEL
+	quiet    time.Duration // after a change that others came just before, until it is taken
 	debounce time.Duration // after the first change, while others follow
 	resync   time.Duration // everything is read again, also beside events
 	poll     time.Duration // the same where events are off in Redis; then it is asked again
@@ -32,9 +32,8 @@ type timing struct {
 	longest  time.Duration // backoff
 }
 
-// defaultTiming bounds the delay of changes: one alone is taken after quiet, of many in quick succession all
-// that come within debounce, and a full
-// reading each resync finds events that Redis lost (its notifications are fire and
+// defaultTiming bounds the delay of changes: one after a pause of quiet is taken at once, of others in quick
+// succession all that come within debounce, and a full reading each resync finds events that Redis lost (its notifications are fire and
 // forget, Redis "Keyspace notifications"). Attempts to connect are backoff apart, doubled
 // up to longest.
 var defaultTiming = timing{
@@ -47,12 +46,11 @@ var defaultTiming = timing{
 }
 
 // gather waits until changes have come to an end, or long enough for those that came to be taken. wake
-// has each of them. It returns false where ctx ended first. meanwhile is called in the time of the first.
-func (t *timing) gather(ctx context.Context, wake <-chan struct{}, meanwhile func()) bool {
+// has each of them. It returns false where ctx ended first.
+func (t *timing) gather(ctx context.Context, wake <-chan struct{}) bool {
 	end, quiet := time.NewTimer(t.debounce), time.NewTimer(t.quiet)
 	defer end.Stop()
 	defer quiet.Stop()
-	meanwhile()
 	for {
 		select {
 		case <-ctx.Done():
@@ -60,9 +58,7 @@ func (t *timing) gather(ctx context.Context, wake <-chan struct{}, meanwhile fun
 		case <-end.C:
 			return true
 		case <-quiet.C:
-			if len(wake) == 0 {
-				return true
-			}
+			return true
 		case <-wake:
 			quiet.Reset(t.quiet)
 		}

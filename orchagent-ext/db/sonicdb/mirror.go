@@ -213,7 +213,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-m.wake:
-			if !m.db.timing.gather(ctx, m.wake, func() {}) {
+			if !m.db.timing.gather(ctx, m.wake) {
 				return nil
 			}
 		case <-look.C:

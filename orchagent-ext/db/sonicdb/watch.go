@@ -26,12 +26,15 @@ type Batch struct {
 	// Initial marks the first batch, which holds every row of the first reading, and may be
 	// empty.
 	Initial bool
+	// Edge marks a batch that was taken at once, at the first change after a pause. Its writer may
+	// still be at it: SONiC's set fields of a row by one command, and delete others by the next.
+	Edge    bool
 	Changes []Change // sorted by table and key, a row once
 }
 
 // Watch calls emit with every row of tables, and then with changes. After each call the
-// rows that emit was given are those that Redis had a moment before; that changes in
-// quick succession come as one is the rule. A name that ends in "*" is that of all
+// rows that emit was given are those that Redis had a moment before. A change after a
+// pause comes at once; that others in quick succession come as one is the rule. A name that ends in "*" is that of all
 // tables which begin so. It blocks until ctx is done, and returns nil; emit is called by
 // it alone. An empty list of tables is an error.
 //
@@ -90,8 +93,9 @@ func (w *watcher) session(ctx context.Context) error {
 	defer poll.Stop()
 	resync := time.NewTicker(w.db.timing.resync)
 	defer resync.Stop()
+	var last time.Time // when changes were taken
 	for {
-		var early reading
+		var edge reading
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -107,48 +111,55 @@ func (w *watcher) session(ctx context.Context) error {
 		case <-resync.C:
 			events.everything()
 		case <-events.wake:
-			var err error
-			// a change that stays alone has been read by the time that it is taken
-			more := w.db.timing.gather(ctx, events.wake, func() { early, err = w.readEarly(ctx, events) })
-			if err != nil {
-				return err
+			if time.Since(last) >= w.db.timing.quiet {
+				var err error
+				if edge, err = w.readEdge(ctx, events); err != nil {
+					return err
+				}
 			}
-			if !more {
+			if !edge.edge && !w.db.timing.gather(ctx, events.wake) {
 				return ctx.Err()
 			}
 		}
-		if err := w.follow(ctx, events, early); err != nil {
+		if err := w.follow(ctx, events, edge); err != nil {
 			return err
 		}
+		last = time.Now()
 	}
 }
 
-// follow emits what changed. Of an early reading it takes what no change followed.
-func (w *watcher) follow(ctx context.Context, e *events, early reading) error {
+// follow emits what changed. Of an edge it takes what no change followed.
+func (w *watcher) follow(ctx context.Context, e *events, edge reading) error {
 	keys, all, changes, err := e.take()
 	if err != nil {
 		return err
 	}
-	if early.rows == nil || early.changes != changes {
-		if early, err = w.read(ctx, keys, all); err != nil {
+	r := edge
+	if !edge.edge || edge.changes != changes {
+		if r, err = w.read(ctx, keys, all); err != nil {
 			return err
 		}
+		r.edge = edge.edge
 	}
-	w.take(early, all)
+	w.take(r, all)
 	return nil
 }
 
-// mostEarly is how many rows are read before the changes have come to an end. Of more, others follow.
-const mostEarly = 4
+// mostAtOnce is how many rows are taken at the first change after a pause. Of more, others follow.
+const mostAtOnce = 4
 
-// readEarly reads the rows that have changed so far, unless they are many.
-func (w *watcher) readEarly(ctx context.Context, e *events) (reading, error) {
-	keys, changes := e.few(mostEarly)
+// readEdge reads the rows of the first change after a pause. There is no edge where another change
+// comes meanwhile, as the rest of a transaction does, nor where a row is gone, which may be written again.
+func (w *watcher) readEdge(ctx context.Context, e *events) (reading, error) {
+	keys, changes := e.few(mostAtOnce)
 	if keys == nil || w.view == nil {
 		return reading{}, nil
 	}
 	r, err := w.read(ctx, keys, false)
-	r.changes = changes
+	if _, now := e.few(mostAtOnce); now != changes || len(r.rows) < len(keys) {
+		return reading{}, err
+	}
+	r.edge, r.changes = err == nil, changes
 	return r, err
 }
 
@@ -156,7 +167,8 @@ func (w *watcher) readEarly(ctx context.Context, e *events) (reading, error) {
 type reading struct {
 	keys    []string
 	rows    map[string]reread // those that there are
-	changes uint64            // count of changes before it
+	edge    bool              // of readEdge
+	changes uint64            // count of changes before an edge
 }
 
 // reread is a row that there is. Its fields are nil where it is as before.
@@ -187,7 +199,7 @@ func (w *watcher) read(ctx context.Context, keys []string, all bool) (reading, e
 
 // take emits the differences of what was read, which may be all.
 func (w *watcher) take(r reading, all bool) {
-	b := Batch{Initial: w.view == nil}
+	b := Batch{Initial: w.view == nil, Edge: r.edge}
 	keys := r.keys
 	if all || b.Initial {
 		w.wasRead()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 )
 
 func TestWatchDeliversChanges(t *testing.T) {
@@ -203,8 +204,8 @@ func TestWatchEndsOnCancel(t *testing.T) {
 	}
 }
 
-// TestChangeIsReadAgainWhereAnotherFollows: a row is read while its writer may still be at it. What was read
-// then counts only where nothing came after it.
+// TestChangeIsReadAgainWhereAnotherFollows: the row of a first change is read while its writer may still be at
+// it. What was read then counts only where nothing came after it.
 func TestChangeIsReadAgainWhereAnotherFollows(t *testing.T) {
 	for name, second := range map[string]func(*DB) error{
 		"a field goes": func(db *DB) error { return db.client.HDel(context.Background(), "A|1", "old").Err() },
@@ -227,9 +228,9 @@ func TestChangeIsReadAgainWhereAnotherFollows(t *testing.T) {
 			}
 			write(t, db, set("A", "1", fields{"old": "1", "new": "2"}))
 			<-e.wake
-			early, err := w.readEarly(t.Context(), e)
-			if err != nil || early.rows["A|1"].fields["new"] != "2" {
-				t.Fatalf("read early: %v, %v", early, err)
+			edge, err := w.readEdge(t.Context(), e)
+			if err != nil || edge.rows["A|1"].fields["new"] != "2" {
+				t.Fatalf("read edge: %v, %v", edge, err)
 			}
 			if second == nil { // nothing is read again: this one cannot be
 				w.db = open(t, s, "CONFIG_DB", nil)
@@ -240,11 +241,11 @@ func TestChangeIsReadAgainWhereAnotherFollows(t *testing.T) {
 				if err := second(db); err != nil {
 					t.Fatal(err)
 				}
-				for changes := early.changes; changes == early.changes; _, changes = e.few(mostEarly) {
+				for changes := edge.changes; changes == edge.changes; _, changes = e.few(mostAtOnce) {
 					<-e.wake
 				}
 			}
-			if err := w.follow(t.Context(), e, early); err != nil {
+			if err := w.follow(t.Context(), e, edge); err != nil {
 				t.Fatal(err)
 			}
 			var f follower
@@ -252,10 +253,78 @@ func TestChangeIsReadAgainWhereAnotherFollows(t *testing.T) {
 			for _, b := range got {
 				f.take(b)
 			}
-			if diff := cmp.Diff(inRedis(t, db, "A"), f.rows); diff != "" || len(got) != 2 {
-				t.Errorf("%d batches; rows (-want +got):\n%s", len(got), diff)
+			if diff := cmp.Diff(inRedis(t, db, "A"), f.rows); diff != "" || len(got) != 2 || !got[1].Edge {
+				t.Errorf("batches %v; rows (-want +got):\n%s", got, diff)
 			}
 		})
+	}
+}
+
+// during is called while Redis is asked for rows.
+type during func()
+
+func (during) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (during) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (f during) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, commands []redis.Cmder) error {
+		f()
+		return next(ctx, commands)
+	}
+}
+
+// TestChangesThatAreNoEdge wait for others.
+func TestChangesThatAreNoEdge(t *testing.T) {
+	for name, tt := range map[string]struct {
+		changed []string
+		during  func(*events)
+		want    bool
+	}{
+		"a row":                         {[]string{"A|1"}, func(*events) {}, true},
+		"rows of a writer":              {[]string{"A|1", "A|2", "A|3", "A|4"}, func(*events) {}, true},
+		"a row that is gone":            {[]string{"A|0"}, func(*events) {}, false},
+		"a row, and one that is gone":   {[]string{"A|1", "A|0"}, func(*events) {}, false},
+		"more rows":                     {[]string{"A|1", "A|2", "A|3", "A|4", "A|5"}, func(*events) {}, false},
+		"all rows":                      {nil, func(*events) {}, false},
+		"another row while it is read":  {[]string{"A|1"}, func(e *events) { e.key("A|2") }, false},
+		"the same row while it is read": {[]string{"A|1"}, func(e *events) { e.key("A|1") }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, redisServer(t), "CONFIG_DB", nil)
+			for i := range 5 {
+				write(t, db, set("A", fmt.Sprint(i+1), fields{"x": "1"}))
+			}
+			e := &events{wake: make(chan struct{}, 1), dirty: make(map[string]bool)}
+			for _, k := range tt.changed {
+				e.key(k)
+			}
+			if tt.changed == nil {
+				e.everything()
+			}
+			db.client.AddHook(during(func() { tt.during(e) }))
+			w := watcher{db: db, tables: []string{"A"}, view: map[string]uint64{}}
+			if r, err := w.readEdge(t.Context(), e); r.edge != tt.want || err != nil {
+				t.Errorf("edge %v, error %v, want %v", r.edge, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestFirstChangeAfterAPauseIsTakenAtOnce, and others are not.
+func TestFirstChangeAfterAPauseIsTakenAtOnce(t *testing.T) {
+	for pause, want := range map[time.Duration]bool{0: true, time.Hour: false} {
+		db := open(t, redisServer(t), "CONFIG_DB", nil)
+		db.timing.quiet = pause
+		f := follow(t, db, "A")
+		f.started(t)
+		if err := db.client.HSet(t.Context(), "A|1", "x", "1").Err(); err != nil { // one event
+			t.Fatal(err)
+		}
+		f.becomes(t, map[string]fields{"A|1": {"x": "1"}})
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if len(f.batches) != 2 || f.batches[0].Edge || f.batches[1].Edge != want {
+			t.Errorf("a pause is %v: batches %+v", pause, f.batches)
+		}
 	}
 }
 
