@@ -111,14 +111,9 @@ func (w *watcher) session(ctx context.Context) error {
 		case <-resync.C:
 			events.everything()
 		case <-events.wake:
-			if time.Since(last) >= w.db.timing.quiet {
-				var err error
-				if edge, err = w.readEdge(ctx, events); err != nil {
-					return err
-				}
-			}
-			if !edge.edge && !w.db.timing.gather(ctx, events.wake) {
-				return ctx.Err()
+			var err error
+			if edge, err = w.await(ctx, events, last); err != nil {
+				return err
 			}
 		}
 		if err := w.follow(ctx, events, edge); err != nil {
@@ -126,6 +121,19 @@ func (w *watcher) session(ctx context.Context) error {
 		}
 		last = time.Now()
 	}
+}
+
+// await waits until changes that have begun can be taken: an edge, where the last ones are a pause ago, at once.
+func (w *watcher) await(ctx context.Context, e *events, last time.Time) (edge reading, err error) {
+	if time.Since(last) >= w.db.timing.quiet {
+		if edge, err = w.readEdge(ctx, e); edge.edge || err != nil {
+			return edge, err
+		}
+	}
+	if !w.db.timing.gather(ctx, e.wake) {
+		return reading{}, ctx.Err()
+	}
+	return reading{}, nil
 }
 
 // follow emits what changed. Of an edge it takes what no change followed.

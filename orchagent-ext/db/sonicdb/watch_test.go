@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -309,8 +310,43 @@ func TestChangesThatAreNoEdge(t *testing.T) {
 	}
 }
 
+// answers is a Redis that has a row of each name, in virtual time.
+type answers struct{ during }
+
+func (answers) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(_ context.Context, commands []redis.Cmder) error {
+		for _, c := range commands {
+			c.(*redis.MapStringStringCmd).SetVal(fields{"x": "1"})
+		}
+		return nil
+	}
+}
+
 // TestFirstChangeAfterAPauseIsTakenAtOnce, and others are not.
 func TestFirstChangeAfterAPauseIsTakenAtOnce(t *testing.T) {
+	const quiet = time.Millisecond
+	for pause, want := range map[time.Duration]bool{quiet: true, time.Hour: true, quiet - 1: false} {
+		synctest.Test(t, func(t *testing.T) {
+			db := &DB{client: redis.NewClient(&redis.Options{}), timing: defaultTiming}
+			defer func() { _ = db.Close() }()
+			db.client.AddHook(answers{})
+			w := watcher{db: db, view: map[string]uint64{}}
+			e := &events{wake: make(chan struct{}, 1), dirty: make(map[string]bool)}
+			last := time.Now()
+			time.Sleep(pause)
+			e.key("A|1")
+			<-e.wake
+			began := time.Now()
+			edge, err := w.await(t.Context(), e, last)
+			if err != nil || edge.edge != want || (time.Since(began) == 0) != want {
+				t.Errorf("%v after the last: taken after %v, edge %v, error %v", pause, time.Since(began), edge.edge, err)
+			}
+		})
+	}
+}
+
+// TestFirstChangeComesAsAnEdge: the first reading does not, nor does a change that just follows others.
+func TestFirstChangeComesAsAnEdge(t *testing.T) {
 	for pause, want := range map[time.Duration]bool{0: true, time.Hour: false} {
 		db := open(t, redisServer(t), "CONFIG_DB", nil)
 		db.timing.quiet = pause
