@@ -28,10 +28,11 @@ type notification struct {
 // newNotification judges the result of Parse. It returns nil where the packet was
 // another one than a notification.
 func newNotification(p *notify.Packet, err error) *notification {
-	var refused *notify.Error
-	switch {
-	case err == notify.ErrNotNotification: // nearly all
+	if err == notify.ErrNotNotification { // nearly all
 		return nil
+	}
+	var refused *notify.Error // on the heap
+	switch {
 	case err == nil:
 		return &notification{Verdict: "accepted", Fields: p.Fields()}
 	case !errors.As(err, &refused) || refused.Kind == notify.KindNone:

@@ -3,10 +3,15 @@
 package cli
 
 import (
+	"fmt"
 	"math"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
+
+	"sluice/orchagent-ext/cli/output"
+	"sluice/orchagent-ext/wire/notify"
 )
 
 // TestTextsOfRows: values worked out by hand, at the ends of their ranges and around what is rounded.
@@ -54,5 +59,35 @@ func TestHostsAreBounded(t *testing.T) {
 	}
 	if len(h) > mostHosts {
 		t.Errorf("%d addresses are kept, want %d at most", len(h), mostHosts)
+	}
+}
+
+// TestTextsOfARowAreFree: a row of a capture takes no memory, and its texts are right in a table that has the
+// rows after it.
+func TestTextsOfARowAreFree(t *testing.T) {
+	var text texts
+	if n := testing.AllocsPerRun(100, func() { text.word("a").number(1).take() }); n != 0 {
+		t.Errorf("%v allocations a row", n)
+	}
+	var out strings.Builder
+	rows := output.NewTable(&out, output.Style{}, "A", "B")
+	for n := range uint64(600) { // more than are kept back
+		rows.Row(text.word("row").number(n).take()...)
+	}
+	if err := rows.End(); err != nil {
+		t.Fatal(err)
+	}
+	for n, line := range strings.Split(strings.TrimSpace(out.String()), "\n")[1:] {
+		if want := fmt.Sprintf("row  %d", n); line != want {
+			t.Fatalf("line %d is %q, want %q", n, line, want)
+		}
+	}
+}
+
+// TestPacketThatIsNoNotificationIsFree: nearly all are such.
+func TestPacketThatIsNoNotificationIsFree(t *testing.T) {
+	var p notify.Packet
+	if n := testing.AllocsPerRun(100, func() { newNotification(&p, notify.ErrNotNotification) }); n != 0 {
+		t.Errorf("%v allocations a packet", n)
 	}
 }

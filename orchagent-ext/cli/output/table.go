@@ -68,7 +68,7 @@ func (c Columns) Table(w io.Writer, style Style) *Table {
 }
 
 // Row adds a row; names in it may be of a capture, a device or another switch. It keeps none of
-// cells, and replaces those that cannot be printed as they are. Errors of writing show in End.
+// cells, nor their texts, and replaces those that cannot be printed as they are. Errors of writing show in End.
 func (t *Table) Row(cells ...string) {
 	for i := range cells {
 		cells[i] = text.Printable(cells[i])
@@ -80,12 +80,14 @@ func (t *Table) Row(cells ...string) {
 	if t.widths == nil || len(t.widths) < len(cells) {
 		t.widths = append(t.widths, make([]int, len(cells)-len(t.widths))...)
 	}
+	kept := make([]string, len(cells))
 	for i, c := range cells {
 		if width := utf8.RuneCountInString(c); width <= widest {
 			t.widths[i] = max(t.widths[i], width)
 		}
+		kept[i] = strings.Clone(c)
 	}
-	t.first = append(t.first, slices.Clone(cells))
+	t.first = append(t.first, kept)
 	if len(t.first) >= lookahead {
 		t.begin()
 	}
