@@ -38,7 +38,7 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkIngress/not_roce", unit: "ns/packet", with: "an empty program, subtracted"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkForwarding", unit: "ratio", limit: atLeast(0.85), with: "plain kernel forwarding"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkForwarding", unit: "packets/s"},
-	{pkg: "tests/e2e", benchmark: "BenchmarkQueues", unit: "ratio", limit: atLeast(0.95), with: "the software switch without queues"},
+	{pkg: "tests/e2e", benchmark: "BenchmarkQueues", unit: "ratio", limit: atLeast(0.95), with: "the software switch without queues", why: "at its bar on this machine: 0.89 to 1.06 in five runs"},
 	{pkg: "tests/e2e", benchmark: "BenchmarkQueues", unit: "packets/s"},
 	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio", limit: atLeast(0.95), with: "plain kernel forwarding", why: marksCost},
 	{pkg: "sai-shim/softsai", benchmark: "BenchmarkFlowMarks", unit: "ratio-qdiscs", with: "plain kernel forwarding"}, // the kernel's qdiscs alone
@@ -68,7 +68,7 @@ var bars = []bar{
 	{pkg: "tests/e2e", benchmark: "BenchmarkLeafAtRest", unit: "MiB", limit: atMost(400)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkLeafAtRest", unit: "s-start", limit: atMost(3)},
 	{pkg: "tests/e2e", benchmark: "BenchmarkBadRowsAtRest", unit: "cpu-percent", limit: atMost(5)}, // 50,000
-	{pkg: "tests/e2e", benchmark: "BenchmarkBadRowsAtRest", unit: "s-start", limit: atMost(3)},
+	{pkg: "tests/e2e", benchmark: "BenchmarkBadRowsAtRest", unit: "s-start", limit: atMost(3), why: "at its bar on this machine: 2.7 to 3.3 s in five runs"},
 	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkEncode/*", unit: "ns/op"},
 	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkEncode/*", unit: "allocs/op", limit: atMost(0)},
 	{pkg: "orchagent-ext/export/ipfix", benchmark: "BenchmarkSendUDP", unit: "ns/op", limit: atMost(1000)}, // 1,000,000 records/s

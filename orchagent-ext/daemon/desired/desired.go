@@ -148,8 +148,7 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 		s.edge = rejected
 		return edgeTime
 	}
-	s.edge = append(s.edge, rejected...)
-	s.takeLatest()
+	s.takeLatest(rejected)
 	s.phase = s.phase.After(PortsBack)
 	delay := s.phase.delay(s.rows.Complete(), func() bool { return s.initialized(ctx, loaded) })
 	if delay == 0 {
@@ -161,24 +160,24 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 	return delay
 }
 
-// takeLatest has the snapshot of the rows as they are, and logs those that are refused.
-func (s *State) takeLatest() {
+// takeLatest has the snapshot of the rows as they are, and logs those that are refused: fresh ones, and those
+// of an edge that were not written again.
+func (s *State) takeLatest(fresh []config.Rejection) {
 	s.snapshot = s.latest
-	logged := 0
-	for _, r := range s.edge {
+	rejected := slices.DeleteFunc(s.edge, func(r config.Rejection) bool {
 		i, there := slices.BinarySearchFunc(s.snapshot.Rejections, r, config.ByName)
-		if !there || s.snapshot.Rejections[i] != r {
-			continue // it was written again
+		return !there || s.snapshot.Rejections[i] != r
+	})
+	rejected, s.edge = append(rejected, fresh...), nil
+	for i := range rejected {
+		if i < loggedRows {
+			s.log.Warn("row rejected", "error", &rejected[i])
 		}
-		if logged++; logged <= loggedRows {
-			s.log.Warn("row rejected", "error", &r)
-		}
-		s.rejectedAt[name(&r)] = s.now()
+		s.rejectedAt[name(&rejected[i])] = s.now()
 	}
-	if logged > loggedRows {
-		s.log.Warn("more rows are not in force: SLUICE_CONFIG_ERROR of STATE_DB has them", "rows", logged-loggedRows)
+	if more := len(rejected) - loggedRows; more > 0 {
+		s.log.Warn("more rows are not in force: SLUICE_CONFIG_ERROR of STATE_DB has them", "rows", more)
 	}
-	s.edge = nil
 }
 
 // remember reads which rows an earlier process held in force: from the state file,
@@ -237,7 +236,7 @@ func (s *State) GiveUp(ctx context.Context) time.Duration {
 	if back {
 		s.lostAt = time.Time{}
 	}
-	s.takeLatest()
+	s.takeLatest(nil)
 	return untilAChange
 }
 
@@ -251,7 +250,7 @@ func (s *State) initialized(ctx context.Context, want string) bool {
 // complete from now on, and a row that was refused at [sonicdb.Batch.Edge] is written.
 func (s *State) Confirm() {
 	if len(s.edge) > 0 && s.phase == Steady && !s.held {
-		s.takeLatest()
+		s.takeLatest(nil)
 		s.whole = s.snapshot
 		s.inForce.Keep(s.rows.Known())
 	}
