@@ -33,9 +33,9 @@ type timing struct {
 }
 
 // defaultTiming bounds the delay of changes: one after a pause of quiet is taken at once, of others in quick
-// succession all that come within debounce, and a full reading each resync finds events that Redis lost (its notifications are fire and
-// forget, Redis "Keyspace notifications"). Attempts to connect are backoff apart, doubled
-// up to longest.
+// succession all that come within debounce, and a full reading each resync finds events that Redis lost (its
+// notifications are fire and forget, Redis "Keyspace notifications"). Attempts to connect are backoff apart,
+// doubled up to longest.
 var defaultTiming = timing{
 	quiet:    time.Millisecond,
 	debounce: 10 * time.Millisecond,

@@ -34,9 +34,9 @@ type Batch struct {
 
 // Watch calls emit with every row of tables, and then with changes. After each call the
 // rows that emit was given are those that Redis had a moment before. A change after a
-// pause comes at once; that others in quick succession come as one is the rule. A name that ends in "*" is that of all
-// tables which begin so. It blocks until ctx is done, and returns nil; emit is called by
-// it alone. An empty list of tables is an error.
+// pause comes at once; that others in quick succession come as one is the rule. A name
+// that ends in "*" is that of all tables which begin so. It blocks until ctx is done, and
+// returns nil; emit is called by it alone. An empty list of tables is an error.
 //
 // Redis may be down: the rows stay as they were until it is back and has loaded its dump,
 // and then come the differences. An empty database, or lost events, are differences like
