@@ -67,8 +67,9 @@ func (c Columns) Table(w io.Writer, style Style) *Table {
 	return t
 }
 
-// Row adds a row; names in it may be of a capture, a device or another switch. It keeps none of
-// cells, nor their texts, and replaces those that cannot be printed as they are. Errors of writing show in End.
+// Row adds a row; names in it may be of a capture, a device or another switch. Cells and
+// their texts are the caller's again afterwards; those that cannot be printed as they are were replaced.
+// Errors of writing show in End.
 func (t *Table) Row(cells ...string) {
 	for i := range cells {
 		cells[i] = text.Printable(cells[i])
