@@ -77,7 +77,7 @@ func TestRowOfABusyWriterIsNoError(t *testing.T) {
 // TestRowOfABusyWriterCountsAtTheStart: no row waits for its writer before the configuration is complete.
 func TestRowOfABusyWriterCountsAtTheStart(t *testing.T) {
 	e := newEmptied(t)
-	e.State.phase = Settling
+	e.phase = Settling
 	bad := rows.Row{Table: "SLUICE_OTHER", Key: "1", Fields: map[string]string{}}
 	if due := e.Apply(t.Context(), sonicdb.Batch{Edge: true, Changes: []sonicdb.Change{{Row: bad}}}); due != 0 || e.Rejected() != 1 {
 		t.Errorf("acts in %v on %d rejected rows", due, e.Rejected())
