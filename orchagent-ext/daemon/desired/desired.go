@@ -53,7 +53,7 @@ type State struct {
 	lostAt     time.Time // when ports were lost last; zero: they are there, and rows as well
 	inForce    *memory.InForce
 	rejectedAt map[string]time.Time // rejected rows, by TABLE|key
-	edge       []config.Rejection   // not yet logged: their writer may still be at it, and the snapshot is the one before
+	unsaid     []config.Rejection   // that are not logged: the snapshot is one before them
 	shown      *config.Snapshot     // whose rejections Rejections returned last; nil: none
 
 	log *slog.Logger
@@ -124,7 +124,7 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 	}
 	s.sonic = s.sonic || s.initialized(ctx, loaded)
 	snapshot, rejected := s.rows.Apply(b.Changes)
-	s.latest = snapshot
+	s.latest, s.unsaid = snapshot, append(s.unsaid, rejected...)
 	if len(snapshot.SwitchPorts) == 0 && s.snapshot != nil && len(s.snapshot.SwitchPorts) > 0 && !disabled(snapshot) {
 		if !s.phase.Unloaded() {
 			s.log.Warn(NoPorts)
@@ -144,11 +144,10 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 		}
 		return SettleTime
 	}
-	if b.Edge && s.phase == Steady && len(rejected) > 0 && len(s.edge) == 0 {
-		s.edge = rejected
+	if b.Edge && s.phase == Steady && len(rejected) > 0 && len(s.unsaid) == len(rejected) {
 		return edgeTime
 	}
-	s.takeLatest(rejected)
+	s.takeLatest()
 	s.phase = s.phase.After(PortsBack)
 	delay := s.phase.delay(s.rows.Complete(), func() bool { return s.initialized(ctx, loaded) })
 	if delay == 0 {
@@ -160,15 +159,15 @@ func (s *State) Apply(ctx context.Context, b sonicdb.Batch) time.Duration {
 	return delay
 }
 
-// takeLatest has the snapshot of the rows as they are, and logs those that are refused: fresh ones, and those
-// of an edge that were not written again.
-func (s *State) takeLatest(fresh []config.Rejection) {
+// takeLatest has the snapshot of the rows as they are, and logs those that are refused and were not written
+// again since.
+func (s *State) takeLatest() {
 	s.snapshot = s.latest
-	rejected := slices.DeleteFunc(s.edge, func(r config.Rejection) bool {
+	rejected := slices.DeleteFunc(s.unsaid, func(r config.Rejection) bool {
 		i, there := slices.BinarySearchFunc(s.snapshot.Rejections, r, config.ByName)
 		return !there || s.snapshot.Rejections[i] != r
 	})
-	rejected, s.edge = append(rejected, fresh...), nil
+	s.unsaid = nil
 	for i := range rejected {
 		if i < loggedRows {
 			s.log.Warn("row rejected", "error", &rejected[i])
@@ -236,7 +235,7 @@ func (s *State) GiveUp(ctx context.Context) time.Duration {
 	if back {
 		s.lostAt = time.Time{}
 	}
-	s.takeLatest(nil)
+	s.takeLatest()
 	return untilAChange
 }
 
@@ -249,8 +248,8 @@ func (s *State) initialized(ctx context.Context, want string) bool {
 // Confirm is called before the snapshot is acted on: while CONFIG_DB has ports it counts as
 // complete from now on, and a row that was refused at [sonicdb.Batch.Edge] is written.
 func (s *State) Confirm() {
-	if len(s.edge) > 0 && s.phase == Steady && !s.held {
-		s.takeLatest(nil)
+	if len(s.unsaid) > 0 && s.phase == Steady && !s.held {
+		s.takeLatest()
 		s.whole = s.snapshot
 		s.inForce.Keep(s.rows.Known())
 	}

@@ -44,6 +44,16 @@ func TestRowOfABusyWriterIsNoError(t *testing.T) {
 			e.initialized("")
 			e.apply(true, labelsOn)
 		}, "", true},
+		"SONiC loads CONFIG_DB, with a refused row": {func(e *emptied) {
+			e.initialized("")
+			e.apply(true, labelsOn)
+			e.apply(false, unknown)
+			e.initialized(loaded)
+		}, "SLUICE_OTHER", false},
+		"ports go, and a refused row comes": {func(e *emptied) {
+			e.Apply(e.t.Context(), sonicdb.Batch{Changes: []sonicdb.Change{{Row: port0, Deleted: true}, {Row: unknown}}})
+			e.apply(false, port0)
+		}, "SLUICE_FLOW_LABEL SLUICE_OTHER", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEmptied(t)
