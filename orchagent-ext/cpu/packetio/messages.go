@@ -67,14 +67,14 @@ const (
 )
 
 const (
-	messageBuffer = 8 << 20          // octets that wait in the kernel, of each socket: some 10,000 messages
-	slowPatience  = 200              // ms that Run waits for packets
-	slowPause     = time.Millisecond // after its batch: a flood is read in batches
-	oldest        = time.Second      // a time stamp older than this is of a clock that was set
-	control       = 6                // SO_PRIORITY: before all traffic
-	maxBatch      = 32               // messages that one call receives
-	stampLength   = 16 + 16          // a control message with a timespec
-	stampRoom     = 2 * stampLength  // octets
+	messageBuffer = 8 << 20              // octets that wait in the kernel, of each socket: some 10,000 messages
+	slowPatience  = 200                  // ms that Run waits for packets
+	slowPause     = 5 * time.Millisecond // after its batch: a flood is read in batches
+	oldest        = time.Second          // a time stamp older than this is of a clock that was set
+	control       = 6                    // SO_PRIORITY: before all traffic
+	maxBatch      = 32                   // messages that one call receives
+	stampLength   = 16 + 16              // a control message with a timespec
+	stampRoom     = 2 * stampLength      // octets
 )
 
 // OpenMessages opens the sockets in the network namespace of the calling thread. It takes
@@ -334,10 +334,10 @@ func (m *Messages) Run(ctx context.Context) error {
 func (m *Messages) count(p *notify.Packet, packet []byte) {
 	c := m.config.Load()
 	err := p.ParseIP(packet, c.Codes)
-	var bad *notify.Error
+	bad, isBad := errors.AsType[*notify.Error](err) // [errors.As] would take memory
 	switch {
 	case errors.Is(err, notify.ErrNotNotification):
-	case errors.As(err, &bad):
+	case isBad:
 		m.counts[bad.Kind][bad.Reason].Add(1)
 	case p.Kind == notify.KindPFCM && c.PFCMMark != 0 && c.sends(p.Envelope.Src), p.Kind == notify.KindPPFC && c.PPFCMark != 0:
 		m.other[p.Kind][DroppedMark].Add(1)

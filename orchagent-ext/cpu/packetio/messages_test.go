@@ -259,6 +259,30 @@ func TestMessagesAreSent(t *testing.T) {
 	}
 }
 
+// Of a flood of refused messages none takes memory.
+func TestCountsOfMessagesTakeNoMemory(t *testing.T) {
+	e, codes := notify.DefaultEnvelope(notify.KindPFCM), notify.DefaultCodePoints()
+	e.Src, e.Dst = netip.MustParseAddr("fe80::1"), netip.MustParseAddr("fe80::2")
+	e.SrcMAC, e.DstMAC = roce.MAC{2, 0, 0, 0, 0, 1}, roce.MAC{2, 0, 0, 0, 0, 2}
+	frame, err := notify.AppendFrame(nil, pfcm(notify.ICMPv6, 1), &e, codes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, far := frame[14:], slices.Clone(frame[14:])
+	const hopLimit = 7
+	far[hopLimit]--
+	var m Messages
+	m.config.Store(&MessageConfig{Codes: codes})
+	var p notify.Packet
+	const rounds = 100
+	if n := testing.AllocsPerRun(rounds, func() { m.count(&p, stranger); m.count(&p, far) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if a, b := m.Dropped(notify.KindPFCM, DroppedSender), m.Count(notify.KindPFCM, notify.BadHopLimit); a != rounds+1 || b != rounds+1 {
+		t.Errorf("counted %d of strangers and %d from afar, not %d", a, b, rounds+1)
+	}
+}
+
 // A PPFC from a peer to one of this switch's router ids comes to flow control, in every form;
 // that of others, and to others, is counted as dropped.
 func TestPPFCOfPeersComesToFlowControl(t *testing.T) {

@@ -3,6 +3,8 @@
 package upstream
 
 import (
+	"errors"
+
 	"sluice/orchagent-ext/cpu/packetio"
 	"sluice/orchagent-ext/hold/enforce"
 	"sluice/orchagent-ext/hold/holder"
@@ -72,7 +74,7 @@ func (r *Receiver) Configure(s Settings) {
 func (r *Receiver) Receive(now int64, m *packetio.Message) {
 	c := &r.k.Counters
 	c.Received++
-	if bad, ok := m.Err.(*notify.Error); ok { // errors.As would allocate
+	if bad, ok := errors.AsType[*notify.Error](m.Err); ok {
 		c.Refused[bad.Reason]++
 		return
 	}
