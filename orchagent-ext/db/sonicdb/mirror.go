@@ -47,18 +47,27 @@ func NewMirror(db *DB, tables ...string) *Mirror {
 func (m *Mirror) Adopt(ctx context.Context, table string) ([]rows.Row, error) {
 	m.writing.Lock()
 	defer m.writing.Unlock()
-	now, err := m.db.readAll(ctx, m.tables)
+	keys, err := m.db.keys(ctx, m.tables)
 	if err != nil {
 		return nil, err
 	}
 	var all []rows.Row
+	is := func(k string) bool { t, _, _ := m.db.split(k); return t == table }
+	written := make(map[string]Packed, len(keys))
+	err = m.db.readEach(ctx, m.db.client, keys, func(k string, fields map[string]string) {
+		written[k] = pack(fields)
+		if is(k) {
+			all = append(all, m.db.row(k, fields))
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.written = written
 	m.change(func() {
-		clear(m.written)
-		for k, fields := range now {
-			m.written[k] = pack(fields)
-			if t, _, _ := m.db.split(k); t == table {
-				m.put(k, m.written[k])
-				all = append(all, m.db.row(k, fields))
+		for k, fields := range written {
+			if is(k) {
+				m.put(k, fields)
 			} else {
 				m.touched[k] = true
 			}

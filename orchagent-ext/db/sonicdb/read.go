@@ -9,8 +9,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 	"sluice/yang/rows"
 )
 
@@ -161,33 +163,59 @@ func (db *DB) readWith(ctx context.Context, on pipeliner, keys []string) (view, 
 // pipeliner is a client of Redis, or one of its transactions.
 type pipeliner interface{ Pipeline() redis.Pipeliner }
 
-// readEach calls take with each row that readKeys returns, as they come.
+// readEach calls take with each row that readKeys returns, as they come, one after the other. While
+// some rows are taken the next ones are read, on a connection beside it; a transaction has but one.
 func (db *DB) readEach(ctx context.Context, on pipeliner, keys []string, take func(key string, fields map[string]string)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(1)
+	if on == pipeliner(db.client) {
+		group.SetLimit(2)
+	}
+	var taking sync.Mutex
 	for part := range slices.Chunk(keys, batch) {
-		pipe := on.Pipeline()
-		answers := make([]*redis.MapStringStringCmd, len(part))
-		for i, k := range part {
-			answers[i] = pipe.HGetAll(ctx, k)
-		}
-		if _, err := pipe.Exec(ctx); err != nil && !isWrongType(err) {
-			return fmt.Errorf("read %d rows of %s at %s: %w", len(part), db.Name, db.Address, err)
-		}
-		for i, k := range part {
-			fields, err := answers[i].Result()
-			if isWrongType(err) {
-				continue
-			}
+		group.Go(func() error {
+			answers, err := db.ask(ctx, on, part)
 			if err != nil {
-				return fmt.Errorf("read %s of %s: %w", k, db.Name, err)
+				return err
 			}
-			if len(fields) == 0 {
-				continue
-			}
-			if fields["NULL"] == "NULL" {
-				delete(fields, "NULL")
-			}
-			take(k, fields)
+			taking.Lock()
+			defer taking.Unlock()
+			return db.takeEach(part, answers, take)
+		})
+	}
+	return group.Wait()
+}
+
+// ask reads rows by one pipeline.
+func (db *DB) ask(ctx context.Context, on pipeliner, keys []string) ([]*redis.MapStringStringCmd, error) {
+	pipe := on.Pipeline()
+	answers := make([]*redis.MapStringStringCmd, len(keys))
+	for i, k := range keys {
+		answers[i] = pipe.HGetAll(ctx, k)
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !isWrongType(err) {
+		return nil, fmt.Errorf("read %d rows of %s at %s: %w", len(keys), db.Name, db.Address, err)
+	}
+	return answers, nil
+}
+
+// takeEach calls take with the rows that there are.
+func (db *DB) takeEach(keys []string, answers []*redis.MapStringStringCmd, take func(key string, fields map[string]string)) error {
+	for i, k := range keys {
+		fields, err := answers[i].Result()
+		if isWrongType(err) {
+			continue
 		}
+		if err != nil {
+			return fmt.Errorf("read %s of %s: %w", k, db.Name, err)
+		}
+		if len(fields) == 0 {
+			continue
+		}
+		if fields["NULL"] == "NULL" {
+			delete(fields, "NULL")
+		}
+		take(k, fields)
 	}
 	return nil
 }
