@@ -47,33 +47,26 @@ func (l *leaf) notified(message, name string) uint64 {
 	return n
 }
 
-// notifiedText is a field of SLUICE_NOTIFY_STATS.
+// notifiedText is a field of SLUICE_NOTIFY_STATS; "": there is no row.
 func (l *leaf) notifiedText(message, name string) string {
 	l.t.Helper()
-	all, err := l.countersDB.Read(l.t.Context(), "SLUICE_NOTIFY_STATS")
+	fields, err := one(l.t.Context(), l.countersDB, "SLUICE_NOTIFY_STATS", message)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	for _, r := range all {
-		if r.Key == message {
-			return r.Fields[name]
-		}
-	}
-	return ""
+	return fields[name]
 }
 
 // notifiedAll is a row of SLUICE_NOTIFY_STATS, without what is 0.
 func (l *leaf) notifiedAll(message string) string {
-	all, err := l.countersDB.Read(l.t.Context(), "SLUICE_NOTIFY_STATS")
-	if err != nil {
+	fields, err := one(l.t.Context(), l.countersDB, "SLUICE_NOTIFY_STATS", message)
+	switch {
+	case err != nil:
 		return err.Error()
+	case fields == nil:
+		return "no row"
 	}
-	for _, r := range all {
-		if r.Key == message {
-			return fmt.Sprintf("of %s: %s", l.Leaf.Name, sorted(r.Fields))
-		}
-	}
-	return "no row"
+	return fmt.Sprintf("of %s: %s", l.Leaf.Name, sorted(fields))
 }
 
 // sorted is what a row has, without what is 0.

@@ -205,13 +205,22 @@ func (l *leaf) table(name string) map[string]map[string]string {
 	return found
 }
 
-// row returns a row of STATE_DB by its key, without a scan of all keys; nil: there is none.
+// row returns a row of STATE_DB; nil: there is none.
 func (l *leaf) row(table, key string) map[string]string {
-	found, err := l.state.Get(context.Background(), rows.Row{Table: table, Key: key})
-	if err != nil || len(found) == 0 {
+	fields, err := one(context.Background(), l.state, table, key)
+	if err != nil {
 		return nil // Redis is away, in some tests
 	}
-	return found[0].Fields
+	return fields
+}
+
+// one returns the fields of a row, without a scan of all keys; nil: there is none.
+func one(ctx context.Context, db *sonicdb.DB, table, key string) (map[string]string, error) {
+	found, err := db.Get(ctx, rows.Row{Table: table, Key: key})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0].Fields, nil
 }
 
 // await waits until a row of STATE_DB is as wanted, and returns it. After a long wait it looks less

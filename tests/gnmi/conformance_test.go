@@ -3,13 +3,12 @@
 package gnmi
 
 import (
-	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
-	"google.golang.org/grpc"
 	"sluice/orchagent-ext/db/sonicdb"
 	"sluice/yang/rows"
 )
@@ -31,11 +30,11 @@ var (
 // takes longer than most cases do. A commit that waits stays with its server, so each case
 // of extensions has one of its own.
 func TestConformanceCases(t *testing.T) {
-	free, leaves := make(chan *server, 3), 0
+	free, defaults := make(chan *server, 3), map[string]string(nil)
 	for range cap(free) {
 		s := start(t)
+		defaults = s.leaves()
 		free <- s
-		leaves = s.leaves()
 	}
 	for _, m := range alike {
 		t.Run(m.name, func(t *testing.T) {
@@ -44,7 +43,7 @@ func TestConformanceCases(t *testing.T) {
 			t.Cleanup(func() { free <- shared })
 			s := *shared
 			s.t = t
-			t.Cleanup(func() { s.empty(leaves) })
+			s.empty(defaults)
 			m.run(t, &s)
 		})
 	}
@@ -59,51 +58,34 @@ func TestConformanceCases(t *testing.T) {
 // own is the table that the server writes itself, each second.
 const own = "SLUICE_GNMI_STATS"
 
-// empty removes all rows, and waits until streams begin with so many leaves.
-func (s *server) empty(leaves int) {
-	ctx := context.Background() // that of the case has ended
+// empty removes the rows of the case before, and waits until streams begin with the defaults alone.
+func (s *server) empty(defaults map[string]string) {
+	s.t.Helper()
 	for _, db := range []*sonicdb.DB{s.config, s.state, s.counter} {
-		all, err := db.Read(ctx, append(rows.Tables(db.Name), "PORT")...)
+		all, err := db.Read(s.t.Context(), append(rows.Tables(db.Name), "PORT")...)
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		var gone []sonicdb.Change
 		for _, r := range all {
-			if r.Table == own {
-				continue
+			if r.Table != own {
+				gone = append(gone, sonicdb.Change{Row: r, Deleted: true})
 			}
-			gone = append(gone, sonicdb.Change{Row: r, Deleted: true})
 		}
-		if err := db.Write(ctx, gone...); err != nil {
+		if err := db.Write(s.t.Context(), gone...); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	s.eventually("streams know that no row is left", func() bool { return s.leaves() == leaves })
+	s.eventually("streams know that no row is left", func() bool { return maps.Equal(s.leaves(), defaults) })
 }
 
-// leaves counts the leaves that a stream of everything else begins with: without a row they
-// are the defaults of tables of one row.
-func (s *server) leaves() int {
-	conn, err := grpc.NewClient("unix:"+s.socket(), insecureOption)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer conn.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	rpc, err := gpb.NewGNMIClient(conn).Subscribe(ctx)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := rpc.Send(list(gpb.SubscriptionList_STREAM, on("/", gpb.SubscriptionMode_ON_CHANGE))); err != nil {
-		s.t.Fatal(err)
-	}
-	st := &stream{s, rpc, cancel}
-	n := 0
-	for p := range values(st.initial()...) {
-		if !strings.Contains(p, own) {
-			n++
-		}
-	}
-	return n
+// leaves are those that a stream of everything else begins with: without a row they are the
+// defaults of tables of one row.
+func (s *server) leaves() map[string]string {
+	s.t.Helper()
+	st := s.subscribe(list(gpb.SubscriptionList_STREAM, on("/", gpb.SubscriptionMode_ON_CHANGE)))
+	defer st.end()
+	all := values(st.initial()...)
+	maps.DeleteFunc(all, func(p, _ string) bool { return strings.Contains(p, own) })
+	return all
 }
