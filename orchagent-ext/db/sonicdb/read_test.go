@@ -3,9 +3,15 @@
 package sonicdb
 
 import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sluice/orchagent-ext/testbed/fabric/privateredis"
 	"sluice/yang/rows"
 )
 
@@ -69,5 +75,66 @@ func TestReadKeys(t *testing.T) {
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%q: %v, %s", prefix, err, diff)
 		}
+	}
+}
+
+// Of parts that are read side by side each row is taken once, one at a time.
+func TestManyRowsAreTakenOneAtATime(t *testing.T) {
+	const n = 6*batch + 1
+	db := open(t, redisServer(t), "STATE_DB", nil)
+	var all []Change
+	keys := make([]string, n)
+	for i := range n {
+		keys[i] = fmt.Sprint("A|", i)
+		all = append(all, set("A", fmt.Sprint(i), fields{"n": fmt.Sprint(i)}))
+	}
+	write(t, db, all...)
+	var inside atomic.Int32
+	got := map[string]string{}
+	err := db.readEach(t.Context(), db.client, keys, func(k string, f map[string]string) {
+		if inside.Add(1) > 1 {
+			t.Error("two rows are taken at once")
+		}
+		runtime.Gosched()
+		if _, again := got[k]; again {
+			t.Errorf("%s is taken again", k)
+		}
+		got[k] = f["n"]
+		inside.Add(-1)
+	})
+	if err != nil || len(got) != n || got["A|0"] != "0" || got["A|3000"] != "3000" {
+		t.Errorf("%d of %d rows, A|3000 %q, error %v", len(got), n, got["A|3000"], err)
+	}
+}
+
+// A reading that ends in the middle has an error: what was taken are not all rows.
+func TestReadingThatIsCutOffHasAnError(t *testing.T) {
+	const n = 6 * batch
+	for name, end := range map[string]func(s *privateredis.Server, cancel func()){
+		"its context ends": func(_ *privateredis.Server, cancel func()) { cancel() },
+		"Redis dies":       func(s *privateredis.Server, _ func()) { s.Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := redisServer(t)
+			db := open(t, s, "STATE_DB", nil)
+			var all []Change
+			keys := make([]string, n)
+			for i := range n {
+				keys[i] = fmt.Sprint("A|", i)
+				all = append(all, set("A", fmt.Sprint(i), fields{"n": "1"}))
+			}
+			write(t, db, all...)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var once sync.Once
+			taken := 0
+			err := db.readEach(ctx, db.client, keys, func(string, map[string]string) {
+				once.Do(func() { end(s, cancel) })
+				taken++
+			})
+			if err == nil || taken == 0 || taken == n {
+				t.Errorf("%d of %d rows, error %v", taken, n, err)
+			}
+		})
 	}
 }
