@@ -164,7 +164,8 @@ func (db *DB) readWith(ctx context.Context, on pipeliner, keys []string) (view, 
 type pipeliner interface{ Pipeline() redis.Pipeliner }
 
 // readEach calls take with each row that readKeys returns, as they come, one after the other. While
-// some rows are taken the next ones are read, on a connection beside it; a transaction has but one.
+// some rows are taken the next ones are read, on a connection beside it; a transaction is for one
+// goroutine.
 func (db *DB) readEach(ctx context.Context, on pipeliner, keys []string, take func(key string, fields map[string]string)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(1)
