@@ -163,26 +163,30 @@ func (db *DB) readWith(ctx context.Context, on pipeliner, keys []string) (view, 
 // pipeliner is a client of Redis, or one of its transactions.
 type pipeliner interface{ Pipeline() redis.Pipeliner }
 
-// readEach calls take with each row that readKeys returns, as they come, one after the other. While
-// some rows are taken the next ones are read, on a connection beside it; a transaction is for one
-// goroutine.
+// readEach calls take with each row that readKeys returns, as they come, one after the other. Of many
+// rows some are taken while the next ones are read, on a connection beside it; a transaction is for
+// one goroutine.
 func (db *DB) readEach(ctx context.Context, on pipeliner, keys []string, take func(key string, fields map[string]string)) error {
+	var taking sync.Mutex
+	read := func(ctx context.Context, part []string) error {
+		answers, err := db.ask(ctx, on, part)
+		if err != nil {
+			return err
+		}
+		taking.Lock()
+		defer taking.Unlock()
+		return db.takeEach(part, answers, take)
+	}
+	if len(keys) <= batch {
+		return read(ctx, keys) // another goroutine costs more than it saves
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(1)
 	if on == pipeliner(db.client) {
 		group.SetLimit(2)
 	}
-	var taking sync.Mutex
 	for part := range slices.Chunk(keys, batch) {
-		group.Go(func() error {
-			answers, err := db.ask(ctx, on, part)
-			if err != nil {
-				return err
-			}
-			taking.Lock()
-			defer taking.Unlock()
-			return db.takeEach(part, answers, take)
-		})
+		group.Go(func() error { return read(ctx, part) })
 	}
 	return group.Wait()
 }
