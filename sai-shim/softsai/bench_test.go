@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// BenchmarkFlowMarks forwards packets by turns with the kernel alone, with the kernel and the qdiscs that
-// the switch's queues are, with the switch whose programs do nothing, and with the switch, whose queues
-// have marks that no flow passes: what queues and the watch of flows cost, and how much of that is the
-// kernel's own.
+// BenchmarkFlowMarks forwards packets by turns with the kernel alone, with the kernel's plainest qdisc that
+// has a rate, with the kernel and the qdiscs that the switch's queues are, with the switch whose programs do
+// nothing, and with the switch, whose queues have marks that no flow passes: what queues and the watch of
+// flows cost, and how much of that is the kernel's own.
 func BenchmarkFlowMarks(b *testing.B) {
 	l := newLine(b)
 	const flows, packets = 64, 50000
@@ -42,9 +42,12 @@ func BenchmarkFlowMarks(b *testing.B) {
 		d.stop()
 		return took
 	}
-	var without, shaped, idle, with time.Duration
+	var without, bucket, shaped, idle, with time.Duration
 	for b.Loop() {
 		without += l.flood(frames, packets)
+		tc(b, "qdisc", "add", "dev", "out", "root", "tbf", "rate", "8gbit", "burst", "1mb", "limit", "1mb")
+		bucket += l.flood(frames, packets)
+		tc(b, "qdisc", "del", "dev", "out", "root")
 		l.shape(8, "8gbit")
 		shaped += l.flood(frames, packets)
 		tc(b, "qdisc", "del", "dev", "out", "root")
@@ -52,6 +55,7 @@ func BenchmarkFlowMarks(b *testing.B) {
 		with += watched(program(b, "libsoftsai.so"))
 	}
 	b.ReportMetric(float64(without)/float64(with), "ratio")
+	b.ReportMetric(float64(without)/float64(bucket), "ratio-tbf")
 	b.ReportMetric(float64(without)/float64(shaped), "ratio-qdiscs")
 	b.ReportMetric(float64(without)/float64(idle), "ratio-empty")
 	b.ReportMetric(float64(shaped)/float64(with), "ratio-to-qdiscs")
