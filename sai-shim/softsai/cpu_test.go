@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -365,6 +366,47 @@ func TestCounterCountsAndStartsAgainWhenSet(t *testing.T) {
 	want(1, 5+len(frame))
 	if got := d.number("get counter %s PACKETS", silent); got != 0 {
 		t.Errorf("a counter that is not enabled: %d", got)
+	}
+}
+
+// A counter is the sum of what all CPUs counted, and one that is new begins at 0 though it has the place
+// of one that was removed.
+func TestCounterAddsUpCPUs(t *testing.T) {
+	enterNamespace(t)
+	link(t, "port0", "far0")
+	d := startDriver(t)
+	d.do("switch SLUICE_PORTS=port0")
+	table := newTable(t, d, "port0")
+	for range 2 {
+		counter := d.id("create counter TABLE_ID=%s ENABLE_PACKET_COUNT=1", table)
+		if n := d.number("get counter %s PACKETS", counter); n != 0 {
+			t.Errorf("a new counter has %d packets", n)
+		}
+		entry := d.id("create entry TABLE_ID=%s %s %s=%s", table, fieldRoCE, actionCounter, counter)
+		program := startRunner(t, "port0")
+		sum := 0
+		for cpu := range runtime.NumCPU() {
+			pin(t, program.cmd.Process.Pid, cpu)
+			for range 3 + cpu {
+				program.run(roceFrame(hostA, hostB, 0xc000, 7))
+				sum++
+			}
+		}
+		if n := d.number("get counter %s PACKETS", counter); n != uint64(sum) {
+			t.Errorf("%d packets, want %d", n, sum)
+		}
+		d.do("remove entry %s", entry)
+		d.do("remove counter %s", counter)
+	}
+}
+
+// pin keeps a thread, 0 for the calling one, on a CPU from now on.
+func pin(t testing.TB, thread, cpu int) {
+	t.Helper()
+	var one unix.CPUSet
+	one.Set(cpu)
+	if err := unix.SchedSetaffinity(thread, &one); err != nil {
+		t.Fatal(err)
 	}
 }
 

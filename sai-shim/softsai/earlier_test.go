@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -143,6 +144,17 @@ func TestSwitchOfAnEarlierVersionIsAdopted(t *testing.T) {
 			}
 			if before := countedBy(t, maps); before == 0 || counted <= before {
 				t.Errorf("counters have %d packets, want more than the %d of before", counted, before)
+			}
+			pin(t, 0, runtime.NumCPU()-1)
+			f.forward(frames, qpOf)
+			again := uint64(0)
+			for _, id := range ids {
+				if id>>48 == 0x09 {
+					again += d.number("get counter %#x PACKETS", id)
+				}
+			}
+			if again <= counted {
+				t.Errorf("the last CPU counts nothing: %d packets, %d before", again, counted)
 			}
 			// The next process finds them, too.
 			d.kill()

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Attributes of sai_sluice_ext.h.
@@ -593,12 +591,7 @@ func TestArrivalIsOfThePacketItself(t *testing.T) {
 	d := startDriver(t)
 	d.do("switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=10000 SLUICE_QUEUE_BYTES=100000000")
 	d.setMarks(3, 2, 1)
-	// On one CPU, so that the others come there, too.
-	var one unix.CPUSet
-	one.Set(0)
-	if err := unix.SchedSetaffinity(0, &one); err != nil {
-		t.Fatal(err)
-	}
+	pin(t, 0, 0) // so that the others come there, too
 	const waiting, others = 20, 1000
 	for flow := range waiting {
 		l.send(1, waitingFrame(flow))

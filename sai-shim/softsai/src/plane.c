@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@ static struct {
 	struct ingress_bpf *skel;
 	uint32_t *ifindexes;
 	size_t ports;
+	struct softsai_counter *counters;
 } plane;
 
 int plane_map(enum plane_map map)
@@ -49,6 +51,11 @@ int plane_cpus(void)
 uint32_t plane_entries(void)
 {
 	return bpf_map__max_entries(plane.skel->maps.soft_entries);
+}
+
+struct softsai_counter *plane_counters(void)
+{
+	return plane.counters;
 }
 
 const uint64_t *plane_seed(void)
@@ -287,6 +294,41 @@ void plane_leave(uint32_t ifindex)
 	bpf_map_delete_elem(plane_map(MAP_META), &key); /* the netdev may have gone */
 }
 
+void *map_memory(const struct bpf_map *map, size_t size)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *at = mmap(NULL, (size + page - 1) / page * page, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+void unmap_memory(void *at, size_t size)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	if (at)
+		munmap(at, (size + page - 1) / page * page);
+}
+
+/* Makes room for the counters of all CPUs. */
+static int size_counters(void)
+{
+	uint64_t all = (uint64_t)plane_entries() * plane_cpus();
+
+	return all > UINT32_MAX ? -E2BIG : bpf_map__set_max_entries(plane.skel->maps.soft_counters, all);
+}
+
+/* Counters of an earlier library's layout are per CPU. */
+static bool counters_per_cpu(void)
+{
+	return bpf_map__type(plane.skel->maps.soft_counters) == BPF_MAP_TYPE_PERCPU_ARRAY;
+}
+
+static size_t counters_size(void)
+{
+	return bpf_map__max_entries(plane.skel->maps.soft_counters) * sizeof(*plane.counters);
+}
+
 int plane_open(const struct plane_options *options, bool *adopted)
 {
 	int err;
@@ -304,13 +346,18 @@ int plane_open(const struct plane_options *options, bool *adopted)
 	memcpy(plane.ifindexes, options->ifindexes, options->ports * sizeof(*plane.ifindexes));
 	if (options->entries) {
 		bpf_map__set_max_entries(plane.skel->maps.soft_entries, options->entries);
-		bpf_map__set_max_entries(plane.skel->maps.soft_counters, options->entries);
 		bpf_map__set_max_entries(plane.skel->maps.soft_meta, 4 * options->entries);
+	}
+	err = size_counters();
+	if (err) {
+		explain("make counters of so many ACL entries", 0, err);
+		goto out;
 	}
 	plane.skel->rodata->softsai_queues = options->queues;
 	plane.skel->rodata->softsai_asic = options->asic;
 	tables_fill((void *)plane.skel->rodata->softsai_crc, (void *)plane.skel->rodata->softsai_bth_len);
 	*adopted = adopt(options);
+	plane.skel->rodata->softsai_counters = counters_per_cpu() ? 0 : plane_entries();
 	log_libbpf_clear();
 	err = set_seed(*adopted);
 	if (err) {
@@ -321,6 +368,13 @@ int plane_open(const struct plane_options *options, bool *adopted)
 	if (err) {
 		explain("load the BPF program", 0, err);
 		goto out;
+	}
+	if (!counters_per_cpu()) {
+		plane.counters = map_memory(plane.skel->maps.soft_counters, counters_size());
+		if (!plane.counters) {
+			err = explain("map the counters into memory", 0, -errno);
+			goto out;
+		}
 	}
 	err = bpf_prog_bind_map(plane_program(), plane_map(MAP_META), NULL);
 	if (!err && !*adopted)
@@ -357,6 +411,8 @@ out:
 
 void plane_close(void)
 {
+	if (plane.counters)
+		unmap_memory(plane.counters, counters_size());
 	if (plane.skel)
 		ingress_bpf__destroy(plane.skel);
 	free(plane.ifindexes);

@@ -18,6 +18,8 @@
 
 #include "bpf/softsai.h"
 
+struct bpf_map;
+
 enum plane_map {
 	MAP_PORTS,
 	MAP_VIEWS,
@@ -70,6 +72,16 @@ int plane_program(void);
 
 /* The number of CPUs whose values a per-CPU map has. */
 int plane_cpus(void);
+
+/*
+ * The counters, plane_entries() of each CPU, one CPU's behind those of the CPU before; NULL:
+ * MAP_COUNTERS is an earlier library's, and per CPU.
+ */
+struct softsai_counter *plane_counters(void);
+
+/* The memory of a map that is made for it, or NULL with errno set; and its end. Sizes are in octets. */
+void *map_memory(const struct bpf_map *map, size_t size);
+void unmap_memory(void *at, size_t size);
 
 /* The secret by which digests of keys are made: SOFTSAI_SEED_WORDS words. It stays as long as the maps. */
 const uint64_t *plane_seed(void);

@@ -65,22 +65,6 @@ void slots_remember(const uint32_t *ifindexes, size_t n)
 	close(map);
 }
 
-static void *map_memory(const struct bpf_map *map, size_t size)
-{
-	size_t page = sysconf(_SC_PAGESIZE);
-	void *at = mmap(NULL, (size + page - 1) / page * page, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-
-	return at == MAP_FAILED ? NULL : at;
-}
-
-static void unmap(void *at, size_t size)
-{
-	size_t page = sysconf(_SC_PAGESIZE);
-
-	if (at)
-		munmap(at, (size + page - 1) / page * page);
-}
-
 #define LINES_SIZE (SOFTSAI_LINES * sizeof(*lines))
 #define SLOTS_SIZE (SOFTSAI_SLOTS * sizeof(*slots))
 #define USED_SIZE (WORDS * sizeof(*used))
@@ -152,10 +136,10 @@ void slots_close(void)
 		programs->links.softsai_enqueue = programs->links.softsai_dequeue = NULL;
 	}
 	attached = false;
-	unmap(lines, LINES_SIZE);
-	unmap(slots, SLOTS_SIZE);
-	unmap(used, USED_SIZE);
-	unmap(counts, sizeof(*counts));
+	unmap_memory(lines, LINES_SIZE);
+	unmap_memory(slots, SLOTS_SIZE);
+	unmap_memory(used, USED_SIZE);
+	unmap_memory(counts, sizeof(*counts));
 	lines = NULL;
 	slots = NULL;
 	used = NULL;

@@ -88,6 +88,9 @@ int main(int argc, char **argv)
 	for (size_t n; !err && (n = fread(text, 1, sizeof(text), stdin));)
 		err = fwrite(text, 1, n, lines) != n;
 	if (!err)
+		err = bpf_map__set_type(skel->maps.soft_counters, BPF_MAP_TYPE_PERCPU_ARRAY) ||
+		      bpf_map__set_map_flags(skel->maps.soft_counters, 0); /* before layout 4 */
+	if (!err)
 		err = fill(skel, lines, false);
 	if (!err)
 		err = ingress_bpf__load(skel);

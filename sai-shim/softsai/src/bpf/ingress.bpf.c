@@ -26,6 +26,9 @@
 /* Ports have queues. */
 const volatile __u32 softsai_queues;
 
+/* Counters of a CPU; 0: their map is an earlier library's, and per CPU. */
+const volatile __u32 softsai_counters;
+
 /* Flows are watched in a queue: where packets come from is kept for the program at egress. */
 __u32 softsai_watching;
 
@@ -84,7 +87,8 @@ static __always_inline void arrive(struct __sk_buff *skb)
 
 static __always_inline void count(struct softsai_entry *e, __u32 bytes)
 {
-	struct softsai_counter *c = bpf_map_lookup_elem(&soft_counters, &e->counter);
+	__u32 place = bpf_get_smp_processor_id() * softsai_counters + e->counter;
+	struct softsai_counter *c = bpf_map_lookup_elem(&soft_counters, &place);
 
 	if (c) {
 		c->packets++;

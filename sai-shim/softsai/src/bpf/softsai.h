@@ -19,7 +19,7 @@
  * members have their size and place, and the meaning of entries is written again from the records.
  * A change that breaks this raises both.
  */
-#define SOFTSAI_LAYOUT 3
+#define SOFTSAI_LAYOUT 4
 #define SOFTSAI_LAYOUT_OLDEST 2
 
 #define SOFTSAI_SHAPES 16		 /* mask shapes a table */
