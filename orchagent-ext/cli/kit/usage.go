@@ -161,8 +161,11 @@ func OnFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 }
 
 // CompleteFlags adds the completion of every flag that takes one of a few words, or a
-// network device.
+// network device, where the line completes words: others save a third of their start.
 func CompleteFlags(cmd *cobra.Command) {
+	if !completing {
+		return
+	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Name == "dev" {
 			Register(cmd, f.Name, completeDevices)
