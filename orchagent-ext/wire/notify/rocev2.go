@@ -44,7 +44,10 @@ func (RateAdvice) Kind() Kind { return KindRateAdvice }
 // a number of more than 24 bits.
 //
 //conformance:draft-zz/rate draft-zz/version
-func (m RateAdvice) Check() Reason {
+func (m RateAdvice) Check() Reason { return m.check() }
+
+// check is Check without a copy: one of fields that were just written waits for them.
+func (m *RateAdvice) check() Reason {
 	switch {
 	case m.Version != RateAdviceVersion:
 		return BadVersion
@@ -61,7 +64,7 @@ func (m RateAdvice) Check() Reason {
 //
 //conformance:draft-zz/bth
 func (m RateAdvice) AppendPayload(b []byte, c CodePoints) ([]byte, error) {
-	if r := m.Check(); r != Accepted {
+	if r := m.check(); r != Accepted {
 		return b, fail(KindRateAdvice, r)
 	}
 	b = roce.BTH{Opcode: c.RateAdviceOpcode, PKey: m.PKey, DestQP: m.DestQP}.Append(b)
@@ -177,10 +180,9 @@ func (p *Packet) rocev2(b []byte, at int, c *CodePoints) error {
 		return fail(kind, first(rules, unless(b[bth+4]&0x40 != 0, NoBECN)))
 	}
 	m := b[bth+roce.BTHLen:]
-	p.RateAdvice = RateAdvice{
-		PKey: p.roce.PKey(), DestQP: p.roce.DestQP(),
-		Rate: binary.BigEndian.Uint32(m), Version: binary.BigEndian.Uint32(m[4:]),
-		DestinationQP: binary.BigEndian.Uint32(m[8:]), SourceQP: binary.BigEndian.Uint32(m[12:]),
-	}
-	return fail(kind, first(rules, p.RateAdvice.Check()))
+	a := &p.RateAdvice
+	a.PKey, a.DestQP = p.roce.PKey(), p.roce.DestQP()
+	a.Rate, a.Version = binary.BigEndian.Uint32(m), binary.BigEndian.Uint32(m[4:])
+	a.DestinationQP, a.SourceQP = binary.BigEndian.Uint32(m[8:]), binary.BigEndian.Uint32(m[12:])
+	return fail(kind, first(rules, a.check()))
 }

@@ -106,7 +106,8 @@ func (h UDPHeader) Append(b []byte) []byte {
 // Where b[ip:] is another kind of packet it returns an error and b at its old
 // length; the length in its IP header may have been set.
 func Finish(b []byte, ip int) ([]byte, error) {
-	l := layers{found: found{b: append(b, make([]byte, ICRCLen)...)}}
+	var l layers
+	l.b = append(b, 0, 0, 0, 0)
 	if err := l.finish(ip); err != nil {
 		return b, err
 	}
@@ -145,7 +146,7 @@ func (l *layers) finish(ip int) error {
 
 	// The masked headers follow the packet for a moment: an array here
 	// would be an allocation, the caller's buffer grows once.
-	l.b = slices.Grow(l.b, maskedLen+shortRest)
+	l.b = slices.Grow(l.b, maskedLen)
 	at := l.end - ICRCLen
 	binary.LittleEndian.PutUint32(l.b[at:], l.crc(l.b, at))
 	l.setChecksums()
@@ -161,15 +162,23 @@ func (l *layers) setChecksums() {
 	src, dst := l.b[l.ip+8:l.ip+24], l.b[l.dst:]
 	if !l.v6 {
 		h := l.b[l.ip : l.ip+int(l.b[l.ip]&0xf)*4]
-		be.PutUint16(h[10:], 0)
+		clearSum(h[10:])
 		be.PutUint16(h[10:], Checksum(0, h))
 		src = h[12:16]
 	}
 	datagram := l.b[l.udp:l.end]
-	be.PutUint16(datagram[6:], 0)
+	clearSum(datagram[6:])
 	sum := Checksum(PseudoHeader(src, dst[:len(src)], len(datagram), protoUDP), datagram)
 	if sum == 0 {
 		sum = 0xffff // 0 would mean an absent checksum (RFC 768)
 	}
 	be.PutUint16(datagram[6:], sum)
+}
+
+// clearSum sets the checksum that b begins with to 0. One that is 0 is left: to read octets of which
+// some were just written takes a while.
+func clearSum(b []byte) {
+	if b[0]|b[1] != 0 {
+		b[0], b[1] = 0, 0
+	}
 }

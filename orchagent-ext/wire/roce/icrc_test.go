@@ -3,11 +3,14 @@
 package roce_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"sluice/orchagent-ext/wire/roce"
 )
 
 // plainICRC computes the ICRC bit by bit over the IP header and the datagram
@@ -56,6 +59,12 @@ func TestICRCBitByBit(t *testing.T) {
 		want := plainICRC(header, m.frame[m.udp:end])
 		if got := binary.LittleEndian.Uint32(m.frame[end:]); got != want {
 			t.Errorf("ICRC %08x, bit by bit %08x, of %x", got, want, m.frame)
+		}
+		// what is left of others in the room for the masked headers does not count
+		used := bytes.Repeat([]byte{0xa5}, 2*len(m.frame)+1024)
+		again, err := roce.Finish(append(used[:0], m.frame[:end]...), m.ip)
+		if err != nil || !bytes.Equal(again, m.frame) {
+			t.Errorf("behind the packet was room that had been used: %x, %v, want %x", again, err, m.frame)
 		}
 	})
 }

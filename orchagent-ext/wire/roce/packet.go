@@ -18,7 +18,7 @@ import (
 type Packet struct {
 	layers
 	// masked: headers with their variable fields masked, for the ICRC
-	masked [maskedLen + shortRest]byte
+	masked [maskedLen]byte
 }
 
 // Parse parses an Ethernet frame. wireLen is the frame's length in octets on the
@@ -28,18 +28,26 @@ type Packet struct {
 // [*Error] for one whose headers are truncated or contradict each other. The ICRC
 // is left to [Packet.ICRC].
 func (p *Packet) Parse(frame []byte, wireLen int) error {
-	p.found = found{b: frame, end: max(wireLen, len(frame))}
+	p.begin(frame, wireLen)
 	if err := p.ethernet(0, 1); err != nil {
 		return err
 	}
 	return p.transport()
 }
 
+// begin forgets the packet before. Fields are set one by one: a copy of fields that were just
+// written waits for them.
+func (l *layers) begin(b []byte, wireLen int) {
+	l.found = found{}
+	l.b, l.end = b, max(wireLen, len(b))
+}
+
 // ParseIP is like [Packet.Parse] for a packet that begins with its IP header. The version
 // is that of the first nibble; 4 is IPv4, and anything else is checked as IPv6.
 // [Packet.LinkHeader] is empty then.
 func (p *Packet) ParseIP(packet []byte, wireLen int) error {
-	p.found = found{b: packet, end: max(wireLen, len(packet)), link: noLink, outer: noLink}
+	p.begin(packet, wireLen)
+	p.link, p.outer = noLink, noLink
 	return p.parseIP()
 }
 

@@ -59,7 +59,8 @@ const (
 // wireLen is the length on the wire of all that b has a part of. A packet that is longer than
 // the frame around it was cut before it came there. The other results are those of Parse.
 func (p *Packet) ParseFrom(look Look, b []byte, at int, etherType uint16, wireLen int) error {
-	p.found = found{b: b, end: max(wireLen, len(b)), link: noLink, outer: noLink, look: look}
+	p.begin(b, wireLen)
+	p.link, p.outer, p.look = noLink, noLink, look
 	if at > p.available() {
 		return p.short(HeaderLink, at)
 	}
