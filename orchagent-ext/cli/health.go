@@ -50,8 +50,9 @@ func newHealth(r frameSource) *healthTable {
 // which may be nil. h.seen has their source queue pairs then.
 func (h *healthTable) observeBurst(b *burst, each func(i int, e health.Event, missing uint32)) {
 	h.flows.ObserveBurstAt(b.packets[:b.n], b.times[:b.n], func(i int, of *flow.Flow) {
-		qp, from := h.flows.SrcQP(of)
-		h.seen[i] = health.Seen{Time: b.times[i], Point: b.points[i], SrcQP: qp, From: from, Slot: of.Slot(), Part: b.parts[i]}
+		seen := &h.seen[i] // in place: a copy would wait for its fields
+		seen.Time, seen.Point, seen.Slot, seen.Part = b.times[i], b.points[i], of.Slot(), b.parts[i]
+		seen.SrcQP, seen.From = h.flows.SrcQP(of)
 		if h.flow != nil {
 			h.flow(b, i, of)
 		}
