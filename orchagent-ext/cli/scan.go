@@ -111,8 +111,8 @@ func (s scan) read(cmd *cobra.Command, r frameSource, place func() *roce.Packet,
 func (s *scan) frame(f *capture.Frame, place func() *roce.Packet, each func(f *capture.Frame, p *roce.Packet, err error) error) error {
 	p := place()
 	err := s.parse(f, p)
-	samples, ok := s.datagram(f, p, err)
-	if !ok {
+	var samples capture.Samples
+	if !s.datagram(f, p, err, &samples) {
 		return each(f, p, err)
 	}
 	n := 0
@@ -126,12 +126,13 @@ func (s *scan) frame(f *capture.Frame, place func() *roce.Packet, each func(f *c
 	return nil
 }
 
-// datagram returns the samples in a frame, if they are wanted and it has them.
-func (s *scan) datagram(f *capture.Frame, p *roce.Packet, err error) (capture.Samples, bool) {
+// datagram sets to to the samples in a frame, if they are wanted and it has them.
+func (s *scan) datagram(f *capture.Frame, p *roce.Packet, err error, to *capture.Samples) (ok bool) {
 	if err == nil || !s.samples {
-		return capture.Samples{}, false
+		return false
 	}
-	return f.Samples(p, err)
+	*to, ok = f.Samples(p, err)
+	return ok
 }
 
 // next reads a frame.
@@ -189,6 +190,7 @@ func (s scan) bursts(cmd *cobra.Command, r frameSource, keep func(p *roce.Packet
 	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
 	defer progress.end()
 	b := new(burst)
+	var samples capture.Samples
 	for {
 		if b.n == len(b.packets) || b.n > 0 && !r.Stays() {
 			each(b)
@@ -206,8 +208,7 @@ func (s scan) bursts(cmd *cobra.Command, r frameSource, keep func(p *roce.Packet
 		}
 		p := &b.packets[b.n]
 		err = s.parse(f, p)
-		samples, ok := s.datagram(f, p, err)
-		if !ok {
+		if !s.datagram(f, p, err, &samples) {
 			s.add(b, f, err, keep)
 			continue
 		}

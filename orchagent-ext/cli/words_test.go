@@ -15,6 +15,7 @@ import (
 
 // each calls f with a command and all below it.
 func each(cmd *cobra.Command, f func(*cobra.Command)) {
+	cmd.InheritedFlags() // from here on Flags has them, as when it runs
 	f(cmd)
 	for _, c := range cmd.Commands() {
 		each(c, f)
