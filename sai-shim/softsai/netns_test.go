@@ -115,11 +115,16 @@ func openWire(t testing.TB) *wire {
 	return &wire{t, fd}
 }
 
+// send sends a frame. Where the link or the socket has no room for it, it is sent again until it has.
 func (w *wire) send(index int, frame []byte) {
 	w.t.Helper()
-	for {
+	for began := time.Now(); ; {
 		err := unix.Sendto(w.fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: index})
 		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if errors.Is(err, unix.ENOBUFS) && time.Since(began) < patience {
+			runtime.Gosched()
 			continue
 		}
 		if err != nil {
