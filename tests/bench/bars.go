@@ -102,7 +102,7 @@ var bars = []bar{
 }
 
 // marksCost is why marks of flows cost more than their bar.
-const marksCost = "no program can hold it here: a token bucket alone, the kernel's plainest qdisc with a rate, has ratio-tbf, HTB and FIFOs ratio-qdiscs, and with calls of programs that do nothing ratio-empty; ratio-to-empty is the part of the programs"
+const marksCost = "no program can hold it here: of the kernel's own, one token bucket without queues leaves ratio-tbf, HTB and FIFOs ratio-qdiscs, and with calls of programs that do nothing ratio-empty; ratio-to-empty is the part of the programs"
 
 // healthTakes is where the time of flows with health goes, which softflowd does not judge.
 const healthTakes = "in its profile the kernel copies the file for 12 %, the ICRC over each octet takes 13 %, which softflowd does not check, and 14 % wait for the memory of flows; the rest is spread over 60 functions of 3 % and less"
