@@ -118,12 +118,12 @@ func openWire(t testing.TB) *wire {
 // send sends a frame. Where the link or the socket has no room for it, it is sent again until it has.
 func (w *wire) send(index int, frame []byte) {
 	w.t.Helper()
-	for began := time.Now(); ; {
+	for deadline := time.Now().Add(patience); ; {
 		err := unix.Sendto(w.fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: index})
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
-		if errors.Is(err, unix.ENOBUFS) && time.Since(began) < patience {
+		if errors.Is(err, unix.ENOBUFS) && time.Now().Before(deadline) {
 			runtime.Gosched()
 			continue
 		}
