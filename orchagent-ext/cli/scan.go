@@ -111,8 +111,8 @@ func (s scan) read(cmd *cobra.Command, r frameSource, place func() *roce.Packet,
 func (s *scan) frame(f *capture.Frame, place func() *roce.Packet, each func(f *capture.Frame, p *roce.Packet, err error) error) error {
 	p := place()
 	err := s.parse(f, p)
-	var samples capture.Samples
-	if !s.datagram(f, p, err, &samples) {
+	samples, ok := s.datagram(f, p, err)
+	if !ok {
 		return each(f, p, err)
 	}
 	n := 0
@@ -126,13 +126,12 @@ func (s *scan) frame(f *capture.Frame, place func() *roce.Packet, each func(f *c
 	return nil
 }
 
-// datagram sets to to the samples in a frame, if they are wanted and it has them.
-func (s *scan) datagram(f *capture.Frame, p *roce.Packet, err error, to *capture.Samples) (ok bool) {
+// datagram returns the samples in a frame, if they are wanted and it has them.
+func (s *scan) datagram(f *capture.Frame, p *roce.Packet, err error) (capture.Samples, bool) {
 	if err == nil || !s.samples {
-		return false
+		return capture.Samples{}, false
 	}
-	*to, ok = f.Samples(p, err)
-	return ok
+	return f.Samples(p, err)
 }
 
 // next reads a frame.
@@ -190,7 +189,6 @@ func (s scan) bursts(cmd *cobra.Command, r frameSource, keep func(p *roce.Packet
 	progress := newProgress(cmd.Context(), cmd.ErrOrStderr(), r)
 	defer progress.end()
 	b := new(burst)
-	var samples capture.Samples
 	for {
 		if b.n == len(b.packets) || b.n > 0 && !r.Stays() {
 			each(b)
@@ -208,7 +206,8 @@ func (s scan) bursts(cmd *cobra.Command, r frameSource, keep func(p *roce.Packet
 		}
 		p := &b.packets[b.n]
 		err = s.parse(f, p)
-		if !s.datagram(f, p, err, &samples) {
+		samples, ok := s.datagram(f, p, err)
+		if !ok {
 			s.add(b, f, err, keep)
 			continue
 		}
