@@ -161,7 +161,8 @@ func OnFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 }
 
 // CompleteFlags adds the completion of every flag that takes one of a few words, or a
-// network device, where the line completes words: others save a third of their start.
+// network device, where the line completes words: it would take other lines as long as all
+// else that makes their commands.
 func CompleteFlags(cmd *cobra.Command) {
 	if !completing {
 		return

@@ -107,7 +107,7 @@ func (h UDPHeader) Append(b []byte) []byte {
 // length; the length in its IP header may have been set.
 func Finish(b []byte, ip int) ([]byte, error) {
 	var l layers
-	l.b = append(b, 0, 0, 0, 0)
+	l.b = append(b, make([]byte, ICRCLen)...)
 	if err := l.finish(ip); err != nil {
 		return b, err
 	}
