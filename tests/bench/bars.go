@@ -105,7 +105,7 @@ var bars = []bar{
 const marksCost = "no program can hold it here: of the kernel's own, one token bucket without queues leaves ratio-tbf, HTB and FIFOs ratio-qdiscs, and with calls of programs that do nothing ratio-empty; ratio-to-empty is the part of the programs"
 
 // healthTakes is where the time of flows with health goes, which softflowd does not judge.
-const healthTakes = "in its profile the kernel copies the file for 12 %, the ICRC over each octet takes 13 %, which softflowd does not check, and 14 % wait for the memory of flows; the rest is spread over 60 functions of 3 % and less"
+const healthTakes = "in its profile the kernel copies the file for 12 %, the ICRC over each octet takes 13 %, which softflowd does not check, and 14 % wait for the memory of flows; the rest is spread over 60 functions of 4 % and less"
 
 // queuesCost is why queues cost more than their bar.
 const queuesCost = "the kernel's HTB and FIFOs, which the queues are, cost more than the bar allows: ratio-qdiscs of FlowMarks"
