@@ -313,9 +313,13 @@ void unmap_memory(void *at, size_t size)
 /* Makes room for the counters of all CPUs. */
 static int size_counters(void)
 {
-	uint64_t all = (uint64_t)plane_entries() * plane_cpus();
+	uint32_t most = UINT32_MAX / plane_cpus();
 
-	return all > UINT32_MAX ? -E2BIG : bpf_map__set_max_entries(plane.skel->maps.soft_counters, all);
+	if (plane_entries() > most) {
+		fail("SLUICE_ACL_ENTRIES is at most %u on this machine, which has %d CPUs", most, plane_cpus());
+		return -E2BIG;
+	}
+	return bpf_map__set_max_entries(plane.skel->maps.soft_counters, plane_entries() * plane_cpus());
 }
 
 /* Counters of an earlier library's layout are per CPU. */
@@ -349,10 +353,8 @@ int plane_open(const struct plane_options *options, bool *adopted)
 		bpf_map__set_max_entries(plane.skel->maps.soft_meta, 4 * options->entries);
 	}
 	err = size_counters();
-	if (err) {
-		explain("make counters of so many ACL entries", 0, err);
+	if (err)
 		goto out;
-	}
 	plane.skel->rodata->softsai_queues = options->queues;
 	plane.skel->rodata->softsai_asic = options->asic;
 	tables_fill((void *)plane.skel->rodata->softsai_crc, (void *)plane.skel->rodata->softsai_bth_len);
