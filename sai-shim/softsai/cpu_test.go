@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -383,21 +383,38 @@ func TestCounterAddsUpCPUs(t *testing.T) {
 			t.Errorf("a new counter has %d packets", n)
 		}
 		entry := d.id("create entry TABLE_ID=%s %s %s=%s", table, fieldRoCE, actionCounter, counter)
-		program := startRunner(t, "port0")
-		sum := 0
-		for cpu := range runtime.NumCPU() {
+		const each = 1000000 // at once on all CPUs: in one place some would be lost
+		var programs []*runner
+		for _, cpu := range cpus(t) {
+			program := startRunner(t, "port0", strconv.Itoa(each))
 			pin(t, program.cmd.Process.Pid, cpu)
-			for range 3 + cpu {
-				program.run(roceFrame(hostA, hostB, 0xc000, 7))
-				sum++
-			}
+			program.begin(roceFrame(hostA, hostB, 0xc000, 7))
+			programs = append(programs, program)
 		}
-		if n := d.number("get counter %s PACKETS", counter); n != uint64(sum) {
-			t.Errorf("%d packets, want %d", n, sum)
+		for _, program := range programs {
+			program.end()
+		}
+		if n := d.number("get counter %s PACKETS", counter); n != uint64(each*len(programs)) {
+			t.Errorf("%d packets on %d CPUs, want %d of each", n, len(programs), each)
 		}
 		d.do("remove entry %s", entry)
 		d.do("remove counter %s", counter)
 	}
+}
+
+// cpus are those that this process may use.
+func cpus(t testing.TB) (all []int) {
+	t.Helper()
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(os.Getpid(), &set); err != nil {
+		t.Fatal(err)
+	}
+	for cpu := 0; len(all) < set.Count(); cpu++ {
+		if set.IsSet(cpu) {
+			all = append(all, cpu)
+		}
+	}
+	return all
 }
 
 // pin keeps a thread, 0 for the calling one, on a CPU from now on.

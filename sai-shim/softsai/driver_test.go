@@ -189,9 +189,10 @@ type runner struct {
 	out *bufio.Reader
 }
 
-func startRunner(t *testing.T, port string) *runner {
+// startRunner starts testrun; with a number as repeat it runs each frame so often.
+func startRunner(t *testing.T, port string, repeat ...string) *runner {
 	t.Helper()
-	cmd := exec.Command(program(t, "testrun"), port)
+	cmd := exec.Command(program(t, "testrun"), append([]string{port}, repeat...)...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -221,13 +222,24 @@ const (
 
 func (r *runner) run(frame []byte) (verdict uint32, out []byte) {
 	r.t.Helper()
-	var head [6]byte
-	binary.NativeEndian.PutUint16(head[:2], uint16(len(frame)))
-	_, _ = r.in.Write(head[:2])
+	r.begin(frame)
+	return r.end()
+}
+
+// begin hands a frame over, and does not wait for the verdict.
+func (r *runner) begin(frame []byte) {
+	r.t.Helper()
+	_, _ = r.in.Write(binary.NativeEndian.AppendUint16(nil, uint16(len(frame))))
 	_, _ = r.in.Write(frame)
 	if err := r.in.Flush(); err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// end waits for the verdict.
+func (r *runner) end() (verdict uint32, out []byte) {
+	r.t.Helper()
+	var head [6]byte
 	if _, err := io.ReadFull(r.out, head[:]); err != nil {
 		r.t.Fatal(err)
 	}

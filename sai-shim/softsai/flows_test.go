@@ -591,7 +591,7 @@ func TestArrivalIsOfThePacketItself(t *testing.T) {
 	d := startDriver(t)
 	d.do("switch SLUICE_PORTS=in+out SLUICE_QUEUES=8 SLUICE_QUEUE_RATE=10000 SLUICE_QUEUE_BYTES=100000000")
 	d.setMarks(3, 2, 1)
-	pin(t, 0, 0) // so that the others come there, too
+	pin(t, 0, cpus(t)[0]) // so that the others come there, too
 	const waiting, others = 20, 1000
 	for flow := range waiting {
 		l.send(1, waitingFrame(flow))

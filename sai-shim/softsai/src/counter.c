@@ -34,24 +34,12 @@ static struct softsai_counter *counter_of(int cpu, uint32_t index)
 	return &plane_counters()[(size_t)cpu * plane_entries() + index];
 }
 
-/* Reads the counter of each CPU. */
-static int read_each(uint32_t index, struct softsai_counter *each)
-{
-	if (!plane_counters())
-		return bpf_map_lookup_elem(plane_map(MAP_COUNTERS), &index, each);
-	for (int i = 0; i < plane_cpus(); i++) {
-		each[i].packets = __atomic_load_n(&counter_of(i, index)->packets, __ATOMIC_RELAXED);
-		each[i].bytes = __atomic_load_n(&counter_of(i, index)->bytes, __ATOMIC_RELAXED);
-	}
-	return 0;
-}
-
-static sai_status_t read_counter(const struct object *o, struct softsai_counter *sum)
+/* Adds up the counter of each CPU in a map of an earlier library. */
+static sai_status_t read_earlier(uint32_t index, struct softsai_counter *sum)
 {
 	struct softsai_counter *each = calloc(plane_cpus(), sizeof(*each));
-	int err = each ? read_each(index_of(o), each) : -ENOMEM;
+	int err = each ? bpf_map_lookup_elem(plane_map(MAP_COUNTERS), &index, each) : -ENOMEM;
 
-	memset(sum, 0, sizeof(*sum));
 	for (int i = 0; !err && i < plane_cpus(); i++) {
 		sum->packets += each[i].packets;
 		sum->bytes += each[i].bytes;
@@ -60,18 +48,37 @@ static sai_status_t read_counter(const struct object *o, struct softsai_counter 
 	return err ? SAI_STATUS_FAILURE : SAI_STATUS_SUCCESS;
 }
 
+static sai_status_t read_counter(const struct object *o, struct softsai_counter *sum)
+{
+	uint32_t index = index_of(o);
+
+	memset(sum, 0, sizeof(*sum));
+	if (!plane_counters())
+		return read_earlier(index, sum);
+	for (int i = 0; i < plane_cpus(); i++) {
+		sum->packets += __atomic_load_n(&counter_of(i, index)->packets, __ATOMIC_RELAXED);
+		sum->bytes += __atomic_load_n(&counter_of(i, index)->bytes, __ATOMIC_RELAXED);
+	}
+	return SAI_STATUS_SUCCESS;
+}
+
+static sai_status_t clear_earlier(uint32_t index)
+{
+	struct softsai_counter *each = calloc(plane_cpus(), sizeof(*each));
+	int err = each ? bpf_map_update_elem(plane_map(MAP_COUNTERS), &index, each, BPF_ANY) : -ENOMEM;
+
+	free(each);
+	return err ? SAI_STATUS_FAILURE : SAI_STATUS_SUCCESS;
+}
+
 /* Clears a counter that no entry has. */
 static sai_status_t clear_counter(uint32_t index)
 {
-	struct softsai_counter *each = calloc(plane_cpus(), sizeof(*each));
-	int err = each ? 0 : -ENOMEM;
-
-	if (!err && !plane_counters())
-		err = bpf_map_update_elem(plane_map(MAP_COUNTERS), &index, each, BPF_ANY);
-	for (int i = 0; plane_counters() && i < plane_cpus(); i++)
+	if (!plane_counters())
+		return clear_earlier(index);
+	for (int i = 0; i < plane_cpus(); i++)
 		*counter_of(i, index) = (struct softsai_counter){};
-	free(each);
-	return err ? SAI_STATUS_FAILURE : SAI_STATUS_SUCCESS;
+	return SAI_STATUS_SUCCESS;
 }
 
 /* CPUs count on while a counter is set, so their counts stay, and a base is kept beside them. */

@@ -1,6 +1,6 @@
 /*
  * Runs frames through the ingress program of a port of the caller's network
- * namespace, without sending them. Usage: testrun PORT; stdin and stdout carry
+ * namespace, without sending them. Usage: testrun PORT [REPEAT]; stdin and stdout carry
  * frames, each after its length (16 bits, host order), stdout also the program's
  * verdict (32 bits) before the length.
  */
@@ -8,6 +8,7 @@
 #include <net/if.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
@@ -24,7 +25,8 @@ static int program_on(unsigned int ifindex)
 
 int main(int argc, char **argv)
 {
-	struct __sk_buff skb = { .ifindex = argc == 2 ? if_nametoindex(argv[1]) : 0 };
+	struct __sk_buff skb = { .ifindex = argc > 1 ? if_nametoindex(argv[1]) : 0 };
+	int repeat = argc > 2 ? atoi(argv[2]) : 1;
 	int program = program_on(skb.ifindex);
 	uint8_t in[1 << 14], out[1 << 14];
 	uint32_t verdict;
@@ -36,7 +38,8 @@ int main(int argc, char **argv)
 	}
 	while (fread(&n, sizeof(n), 1, stdin) == 1) {
 		DECLARE_LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = in, .data_size_in = n, .data_out = out,
-				    .data_size_out = sizeof(out), .ctx_in = &skb, .ctx_size_in = sizeof(skb));
+				    .data_size_out = sizeof(out), .ctx_in = &skb, .ctx_size_in = sizeof(skb),
+				    .repeat = repeat);
 
 		if (n > sizeof(in) || fread(in, 1, n, stdin) != n)
 			return 1;
