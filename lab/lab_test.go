@@ -84,19 +84,19 @@ func namespaces(t *testing.T) *network {
 	return w
 }
 
-// in runs a command in a node and returns what it printed.
+// in runs a command in a node and returns its standard output.
 func (l *lab) in(t *testing.T, name string, words ...string) string {
 	t.Helper()
-	var out strings.Builder
+	var out, stderr strings.Builder
 	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
 	p, err := l.node(name).Start(cmd)
 	if err == nil {
 		err = p.Wait()
 	}
 	if err != nil {
-		t.Fatalf("%s in %s: %v: %s", words, name, err, &out)
+		t.Fatalf("%s in %s: %v: %s%s", words, name, err, &out, &stderr)
 	}
 	return out.String()
 }

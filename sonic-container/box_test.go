@@ -204,12 +204,17 @@ func (b *box) exec(args ...string) (string, error) {
 	return string(out), err
 }
 
-// in runs a command in the network namespace, which is there without the box, too.
+// in runs a command in the network namespace, which is there without the box, too, and returns
+// its standard output. What a command complains of may be of others: "ip link" names each
+// namespace that another test is just making.
 func (b *box) in(args ...string) string {
 	b.t.Helper()
-	out, err := exec.CommandContext(b.t.Context(), "ip", append([]string{"netns", "exec", b.node.Namespace}, args...)...).CombinedOutput()
+	var stderr strings.Builder
+	cmd := exec.CommandContext(b.t.Context(), "ip", append([]string{"netns", "exec", b.node.Namespace}, args...)...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
 	if err != nil {
-		b.t.Fatalf("%s: %v: %s", args, err, out)
+		b.t.Fatalf("%s: %v: %s%s", args, err, out, &stderr)
 	}
 	return string(out)
 }

@@ -274,6 +274,16 @@ func TestUninstallLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestTracesAreOutputAlone: what a command complains of is no trace.
+func TestTracesAreOutputAlone(t *testing.T) {
+	node, err := fabrictest.New(t).Node("leaf")
+	fabrictest.Check(t, err)
+	b := &box{t: t, node: node}
+	if got, want := b.in("sh", "-c", "echo 'Error: Peer netns reference is invalid.' >&2; echo 1: lo"), "1: lo\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestRestartGoesOn: docker stop and start of a feature that is enabled goes on where it
 // was; the switch forwards in between as before.
 func TestRestartGoesOn(t *testing.T) {

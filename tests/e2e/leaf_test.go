@@ -283,18 +283,18 @@ func (l *leaf) objects() map[string]string {
 	return found
 }
 
-// in runs a command in the leaf's namespace and returns what it printed.
+// in runs a command in the leaf's namespace and returns its standard output.
 func (l *leaf) in(command ...string) string {
 	l.t.Helper()
-	var out strings.Builder
+	var out, stderr strings.Builder
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	p, err := l.Leaf.Start(cmd)
 	if err == nil {
 		err = p.Wait()
 	}
 	if err != nil {
-		l.t.Fatalf("%s: %v: %s", command, err, &out)
+		l.t.Fatalf("%s: %v: %s%s", command, err, &out, &stderr)
 	}
 	return out.String()
 }
