@@ -30,12 +30,12 @@ type Decoder struct {
 	Withdrawn int      // withdrawals
 	Templates map[uint16]int
 
-	names    map[element]string
+	names    map[element]string // those of IANA have the enterprise number 0
 	system   netflow.NetFlowTemplateSystem
 	sequence uint32
 }
 
-// element is the name and type of an enterprise element, from its type record.
+// element is the numbers of an element.
 type element struct {
 	pen    uint32
 	number uint16
@@ -124,20 +124,33 @@ const (
 func (d *Decoder) record(values []netflow.DataField) Record {
 	r := Record{}
 	for _, v := range values {
-		name := netflow.IPFIXTypeToString(v.Type)
+		var name string
 		switch {
 		case v.Pen == reversePEN:
-			name = "reverse " + name
+			name = "reverse " + d.standard(v.Type)
 		case v.PenProvided:
 			id := v.Type &^ enterpriseBit // goflow2 leaves it set in options
 			var ok bool
 			if name, ok = d.names[element{v.Pen, id}]; !ok {
 				name = fmt.Sprintf("%d/%d", v.Pen, id)
 			}
+		default:
+			name = d.standard(v.Type)
 		}
 		r[name] = value(name, v.Value.([]byte))
 	}
 	return r
+}
+
+// standard returns the name of an element of IANA's, which goflow2 is asked for once: it makes its
+// list of all names for each question.
+func (d *Decoder) standard(number uint16) string {
+	name, ok := d.names[element{number: number}]
+	if !ok {
+		name = netflow.IPFIXTypeToString(number)
+		d.names[element{number: number}] = name
+	}
+	return name
 }
 
 // value returns the octets of an element as the type that its name has.

@@ -45,9 +45,22 @@ func newLeaf(i int) *leaf {
 func row(table, key string, fields ...any) rows.Row {
 	r := rows.Row{Table: table, Key: key, Fields: make(map[string]string, len(fields)/2)}
 	for i := 0; i < len(fields); i += 2 {
-		r.Fields[fields[i].(string)] = fmt.Sprint(fields[i+1])
+		r.Fields[fields[i].(string)] = text(fields[i+1])
 	}
 	return r
+}
+
+// text is fmt.Sprint, faster for the kinds that a leaf's rows have thousands of.
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int:
+		return strconv.Itoa(v)
+	case uint64:
+		return strconv.FormatUint(v, 10)
+	}
+	return fmt.Sprint(v)
 }
 
 // next returns the switch after another second.
@@ -67,7 +80,7 @@ func (l *leaf) next(at time.Time) frame.Switch {
 	for m := range 6 {
 		fields := []any{}
 		for c := range 40 {
-			fields = append(fields, fmt.Sprint("dropped_reason_", c), 0)
+			fields = append(fields, "dropped_reason_"+strconv.Itoa(c), 0)
 		}
 		all = append(all, row("SLUICE_NOTIFY_STATS", []string{"pfcm", "ppfc", "cnp", "rate_advice", "pfc", "peer"}[m], append(fields, "sent", l.sent[m]/1e8, "received", l.sent[m]/2e8, "reaction_us_p50", fmt.Sprintf("%d.5", 100+l.IntN(20)))...))
 	}
