@@ -122,7 +122,7 @@ NO_RACE := -gcflags=golang.org/x/crypto/blowfish=-race=false
 
 # The longest packages, longest first. In the order of ./... those of tests would come last.
 LONGEST := $(addprefix ./,tests/e2e tests/gnmi tests/docs sai-shim/softsai sonic-container tests/peers tests/ipsec \
-	orchagent-ext/cli orchagent-ext/hold/flowcontrol)
+	orchagent-ext/cli orchagent-ext/view/keep orchagent-ext/hold/flowcontrol orchagent-ext/flows/streamid)
 
 # The race detector lets each program wait a second before it ends, so that other threads can
 # still be caught. Tests start hundreds of programs: a tenth is enough.

@@ -50,7 +50,12 @@ func against(ctx context.Context, dir, only string, benchTime time.Duration, run
 			errs = append(errs, err)
 			continue
 		}
-		pairs, err := measurePairs(ctx, pkg, [2]string{pkg, there}, programs, benchTime, runs)
+		known, err := barsOf(ctx, bars, pkg, programs[1], there)
+		if err != nil || len(known) == 0 {
+			errs = append(errs, err)
+			continue
+		}
+		pairs, err := measurePairs(ctx, known, pkg, [2]string{pkg, there}, programs, benchTime, runs)
 		all, errs = append(all, pairs...), append(errs, err)
 	}
 	return errors.Join(append(errs, writePairs(os.Stdout, all))...)
@@ -67,8 +72,24 @@ func compile(ctx context.Context, work string, folders ...string) (programs [2]s
 	return programs, nil
 }
 
+// barsOf returns the bars of a package whose benchmarks a test program in a folder has: what one tree
+// alone has is not run.
+func barsOf(ctx context.Context, bars []bar, pkg, program, folder string) ([]bar, error) {
+	cmd := exec.CommandContext(ctx, program, "-test.list=^Benchmark")
+	cmd.Dir = folder
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list benchmarks of %s: %w", folder, err)
+	}
+	names := strings.Fields(string(out))
+	return slices.DeleteFunc(slices.Clone(bars), func(b bar) bool {
+		name, _, _ := strings.Cut(b.benchmark, "/")
+		return b.pkg != pkg || !slices.Contains(names, name)
+	}), nil
+}
+
 // measurePairs runs the benchmarks of a package in both trees, which take turns at being first.
-func measurePairs(ctx context.Context, pkg string, folders, programs [2]string, benchTime time.Duration, runs int) ([]*pairing, error) {
+func measurePairs(ctx context.Context, bars []bar, pkg string, folders, programs [2]string, benchTime time.Duration, runs int) ([]*pairing, error) {
 	var pairs []*pairing
 	var errs []error
 	for run := range runs {

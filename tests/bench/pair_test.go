@@ -5,6 +5,8 @@ package main
 import (
 	"bytes"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -34,6 +36,18 @@ func TestCostOfPairs(t *testing.T) {
 }
 
 // TestPairsNameWhatIsWorse: a row fails where its whole interval lies beyond 5 %.
+func TestPairsAreOfBenchmarksOfBothTrees(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "there.test")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n[ $1 = -test.list=^Benchmark ] && printf 'BenchmarkX\\nBenchmarkOther\\n'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	table := []bar{{pkg: "a", benchmark: "BenchmarkX/one"}, {pkg: "a", benchmark: "BenchmarkNew"}, {pkg: "a", benchmark: "BenchmarkX"}, {pkg: "b", benchmark: "BenchmarkX"}}
+	got, err := barsOf(t.Context(), table, "a", program, ".")
+	if err != nil || len(got) != 2 || benchRegexp(got, "a") != "^(BenchmarkX)$" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 func TestPairsNameWhatIsWorse(t *testing.T) {
 	table := []bar{{pkg: "wire/roce", benchmark: "BenchmarkParse", unit: "ns/op"}, {pkg: "wire/roce", benchmark: "BenchmarkICRC/*", unit: "ns/op"}}
 	var pairs []*pairing
