@@ -114,7 +114,7 @@ build/uml:
 	@tests/unpack.sh user-mode-linux . $@
 
 # Hashes of passwords take ten times as long under the race detector, which finds nothing
-# there. Tests wait half of their time: there is room for one more package than CPUs. The
+# there. Tests wait half of their time: there is room for two more packages than CPUs. The
 # longest packages, which wait most, begin first: at the end they would run alone. What is
 # compiled does not know its folder (-trimpath): another clone takes it from Go's cache, and
 # programs that tests build are those that `make build` has compiled.
@@ -132,7 +132,7 @@ RACE := GORACE="atexit_sleep_ms=100 $${GORACE:-}"
 TREE := { git status --porcelain && git diff || true; } 2>/dev/null | git hash-object --stdin
 
 # Packages at a time.
-PARALLEL ?= $$(($$(nproc) + 1))
+PARALLEL ?= $$(($$(nproc) + 2))
 
 test: deps build build/promtool build/prometheus build/uml ## run all tests under the race detector
 	@echo 'go test: the longest packages run first, and results come in order: the first line takes some minutes'

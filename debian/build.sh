@@ -65,7 +65,7 @@ END
 		cat
 	} >"$root/DEBIAN/control"
 	(cd "$root" && find . -path ./DEBIAN -prune -o -path ./etc -prune -o -type f -printf '%P\n' | LC_ALL=C sort | xargs md5sum) >"$root/DEBIAN/md5sums"
-	dpkg-deb --build --root-owner-group -Zgzip "$root" "$out/$1_${version}_$arch.deb" >/dev/null
+	dpkg-deb --build --root-owner-group -Zgzip -z6 "$root" "$out/$1_${version}_$arch.deb" >/dev/null
 	echo "$out/$1_${version}_$arch.deb"
 }
 
