@@ -36,5 +36,5 @@ for target; do
 	install -D -m 644 -t "$root/samples" tests/captures/one-port-ipv6.pcap
 	install -m 644 LICENSE "$root"
 	release/licenses.sh "$root/bin/sluice" >"$root/LICENSES.modules"
-	tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$work" -cf - "$name" | gzip -9n >"$out/$name.tar.gz"
+	tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$work" -cf - "$name" | gzip -n >"$out/$name.tar.gz"
 done
