@@ -132,7 +132,7 @@ RACE := GORACE="atexit_sleep_ms=100 $${GORACE:-}"
 TREE := { git status --porcelain && git diff || true; } 2>/dev/null | git hash-object --stdin
 
 # Packages at a time.
-PARALLEL ?= $$(($$(nproc) + 2))
+PARALLEL ?= $$(($$(nproc) + 3))
 
 test: deps build build/promtool build/prometheus build/uml ## run all tests under the race detector
 	@echo 'go test: the longest packages run first, and results come in order: the first line takes some minutes'

@@ -24,7 +24,7 @@ import (
 
 const (
 	bin  = "../../bin/"
-	poll = 2 * time.Millisecond
+	poll = 5 * time.Millisecond
 
 	frozenSoon = "SLUICE_HOLD_FROZEN_MS=100" // as when it is not given
 )

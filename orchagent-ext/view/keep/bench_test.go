@@ -85,7 +85,7 @@ func (l *leaf) next(at time.Time) frame.Switch {
 		all = append(all, row("SLUICE_NOTIFY_STATS", []string{"pfcm", "ppfc", "cnp", "rate_advice", "pfc", "peer"}[m], append(fields, "sent", l.sent[m]/1e8, "received", l.sent[m]/2e8, "reaction_us_p50", fmt.Sprintf("%d.5", 100+l.IntN(20)))...))
 	}
 	for p := range benchPorts {
-		name := fmt.Sprint("Ethernet", 4*p)
+		name := "Ethernet" + strconv.Itoa(4*p)
 		role := "edge"
 		if p < benchPorts/4 {
 			role = "fabric"
@@ -100,12 +100,12 @@ func (l *leaf) next(at time.Time) frame.Switch {
 			if q == 3 || q == 0 {
 				n, waits = l.sent[p]>>uint(3-q), l.IntN(200_000)
 			}
-			all = append(all, row("SLUICE_QUEUE_STATS", fmt.Sprint(name, "|", q), "queued_bytes", waits, "watermark_bytes", n>>40, "packets", n/4096, "bytes", n, "dropped", 0))
+			all = append(all, row("SLUICE_QUEUE_STATS", name+"|"+strconv.Itoa(q), "queued_bytes", waits, "watermark_bytes", n>>40, "packets", n/4096, "bytes", n, "dropped", 0))
 		}
 	}
 	for f := range benchFlows {
 		n := l.sent[benchPorts+f]
-		src, dst := fmt.Sprint("2001:db8:1::", f+1), fmt.Sprint("2001:db8:2::", f+1)
+		src, dst := "2001:db8:1::"+strconv.Itoa(f+1), "2001:db8:2::"+strconv.Itoa(f+1)
 		all = append(all, row("SLUICE_FLOW", fmt.Sprintf("%s,%s,%06x", src, dst, 17*f), "src", src, "dst", dst, "dest_qp", 17*f, "src_qp", 19*f, "flow_label", 4242*f, "stream_id", f+1, "ingress_port", "Ethernet64", "egress_port", "Ethernet0", "path", "Ethernet0",
 			"queue", 3, "queue_bytes", l.IntN(100_000), "exact", true, "rate_mbps", l.rates[benchPorts+f]/125_000+l.Uint64N(500), "packets", n/4096, "bytes", n, "state", "normal", "since", "2026-11-27T13:00:00Z", "seen_packets", n/400_000, "ce_packets", n/4e8, "psn_gaps", n/1e13))
 	}
