@@ -114,7 +114,7 @@ build/uml:
 	@tests/unpack.sh user-mode-linux . $@
 
 # Hashes of passwords take ten times as long under the race detector, which finds nothing
-# there. Tests wait half of their time: there is room for two more packages than CPUs. The
+# there. Tests wait half of their time: there is room for three more packages than CPUs. The
 # longest packages, which wait most, begin first: at the end they would run alone. What is
 # compiled does not know its folder (-trimpath): another clone takes it from Go's cache, and
 # programs that tests build are those that `make build` has compiled.

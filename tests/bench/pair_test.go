@@ -35,7 +35,7 @@ func TestCostOfPairs(t *testing.T) {
 	}
 }
 
-// TestPairsNameWhatIsWorse: a row fails where its whole interval lies beyond 5 %.
+// TestPairsAreOfBenchmarksOfBothTrees: of a package's bars those that the other tree's program lists.
 func TestPairsAreOfBenchmarksOfBothTrees(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "there.test")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n[ $1 = -test.list=^Benchmark ] && printf 'BenchmarkX\\nBenchmarkOther\\n'\n"), 0o700); err != nil {
@@ -48,6 +48,7 @@ func TestPairsAreOfBenchmarksOfBothTrees(t *testing.T) {
 	}
 }
 
+// TestPairsNameWhatIsWorse: a row fails where its whole interval lies beyond 5 %.
 func TestPairsNameWhatIsWorse(t *testing.T) {
 	table := []bar{{pkg: "wire/roce", benchmark: "BenchmarkParse", unit: "ns/op"}, {pkg: "wire/roce", benchmark: "BenchmarkICRC/*", unit: "ns/op"}}
 	var pairs []*pairing
