@@ -37,10 +37,11 @@ type page struct {
 func (p *page) run(words ...string) string {
 	p.Helper()
 	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Dir = ".."
-	out, err := cmd.CombinedOutput()
+	var stderr strings.Builder
+	cmd.Dir, cmd.Stderr = "..", &stderr
+	out, err := cmd.Output()
 	if err != nil {
-		p.Fatalf("%v: %v: %s", words, err, out)
+		p.Fatalf("%v: %v: %s%s", words, err, out, &stderr)
 	}
 	return string(out)
 }

@@ -14,9 +14,12 @@ import (
 // with its process.
 func tc(t testing.TB, args ...string) string {
 	t.Helper()
-	out, err := exec.Command("tc", args...).CombinedOutput()
+	var stderr strings.Builder
+	cmd := exec.Command("tc", args...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("tc %v: %v: %s", args, err, out)
+		t.Fatalf("tc %v: %v: %s%s", args, err, out, &stderr)
 	}
 	lines := slices.DeleteFunc(strings.SplitAfter(string(out), "\n"), func(line string) bool {
 		return strings.Contains(line, holdNetdev)
