@@ -51,8 +51,12 @@ func against(ctx context.Context, dir, only string, benchTime time.Duration, run
 			continue
 		}
 		known, err := barsOf(ctx, bars, pkg, programs[1], there)
-		if err != nil || len(known) == 0 {
+		if err != nil {
 			errs = append(errs, err)
+			continue
+		}
+		if len(known) == 0 {
+			fmt.Fprintf(os.Stderr, "bench: %s: no benchmark that both trees have\n", pkg)
 			continue
 		}
 		pairs, err := measurePairs(ctx, known, pkg, [2]string{pkg, there}, programs, benchTime, runs)
