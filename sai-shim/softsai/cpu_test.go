@@ -372,9 +372,24 @@ func TestCounterCountsAndStartsAgainWhenSet(t *testing.T) {
 // A counter is the sum of what all CPUs counted, and one that is new begins at 0 though it has the place
 // of one that was removed.
 func TestCounterAddsUpCPUs(t *testing.T) {
+	t.Run("all", func(t *testing.T) { testCounterOfCPUs(t, startDriver) })
+	t.Run("numbers with gaps", func(t *testing.T) {
+		all := cpus(t)
+		possible := filepath.Join(t.TempDir(), "possible")
+		if err := os.WriteFile(possible, fmt.Appendln(nil, all[len(all)-1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		testCounterOfCPUs(t, func(t testing.TB) *driver {
+			const shown = `mount --bind "$0" /sys/devices/system/cpu/possible && exec "$@"`
+			return startDriverBy(t, program(t, "libsoftsai.so"), "unshare", "--mount", "sh", "-c", shown, possible)
+		})
+	})
+}
+
+func testCounterOfCPUs(t *testing.T, start func(testing.TB) *driver) {
 	enterNamespace(t)
 	link(t, "port0", "far0")
-	d := startDriver(t)
+	d := start(t)
 	d.do("switch SLUICE_PORTS=port0")
 	table := newTable(t, d, "port0")
 	for range 2 {

@@ -55,7 +55,14 @@ func startDriver(t testing.TB) *driver {
 // startDriverOf starts it with another library.
 func startDriverOf(t testing.TB, library string) *driver {
 	t.Helper()
-	d := &driver{t: t, cmd: exec.Command(program(t, "driver"), library)}
+	return startDriverBy(t, library)
+}
+
+// startDriverBy starts it by a command that takes another one as its last arguments.
+func startDriverBy(t testing.TB, library string, command ...string) *driver {
+	t.Helper()
+	command = append(command, program(t, "driver"), library)
+	d := &driver{t: t, cmd: exec.Command(command[0], command[1:]...)}
 	d.cmd.Stderr = &d.stderr
 	var err error
 	if d.in, err = d.cmd.StdinPipe(); err != nil {

@@ -55,7 +55,7 @@ static sai_status_t read_counter(const struct object *o, struct softsai_counter 
 	memset(sum, 0, sizeof(*sum));
 	if (!plane_counters())
 		return read_earlier(index, sum);
-	for (int i = 0; i < plane_cpus(); i++) {
+	for (int i = 0; i < plane_counter_cpus(); i++) {
 		sum->packets += __atomic_load_n(&counter_of(i, index)->packets, __ATOMIC_RELAXED);
 		sum->bytes += __atomic_load_n(&counter_of(i, index)->bytes, __ATOMIC_RELAXED);
 	}
@@ -76,7 +76,7 @@ static sai_status_t clear_counter(uint32_t index)
 {
 	if (!plane_counters())
 		return clear_earlier(index);
-	for (int i = 0; i < plane_cpus(); i++)
+	for (int i = 0; i < plane_counter_cpus(); i++)
 		*counter_of(i, index) = (struct softsai_counter){};
 	return SAI_STATUS_SUCCESS;
 }

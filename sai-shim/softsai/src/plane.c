@@ -58,6 +58,11 @@ struct softsai_counter *plane_counters(void)
 	return plane.counters;
 }
 
+int plane_counter_cpus(void)
+{
+	return bpf_map__max_entries(plane.skel->maps.soft_counters) / plane_entries();
+}
+
 const uint64_t *plane_seed(void)
 {
 	return (const uint64_t *)plane.skel->rodata->softsai_seed;
@@ -310,16 +315,35 @@ void unmap_memory(void *at, size_t size)
 		munmap(at, (size + page - 1) / page * page);
 }
 
-/* Makes room for the counters of all CPUs. */
+/* The highest number of a possible CPU, by a list such as 0-3,8-11; negative: an error. */
+static int highest_cpu(void)
+{
+	FILE *list = fopen("/sys/devices/system/cpu/possible", "re");
+	int number = -ENODATA;
+
+	if (!list)
+		return -errno;
+	while (fscanf(list, "%d%*c", &number) == 1)
+		;
+	fclose(list);
+	return number;
+}
+
+/* Makes room for the counters of all CPUs: they count by their numbers, which may have gaps. */
 static int size_counters(void)
 {
-	uint32_t most = UINT32_MAX / plane_cpus();
+	int highest = highest_cpu();
+	uint32_t most;
 
+	if (highest < 0)
+		return explain("get the numbers of the CPUs", 0, highest);
+	most = UINT32_MAX / (highest + 1);
 	if (plane_entries() > most) {
-		fail("SLUICE_ACL_ENTRIES is at most %u on this machine, which has %d CPUs", most, plane_cpus());
+		fail("SLUICE_ACL_ENTRIES is at most %u on this machine, whose CPUs have numbers up to %d", most,
+		     highest);
 		return -E2BIG;
 	}
-	return bpf_map__set_max_entries(plane.skel->maps.soft_counters, plane_entries() * plane_cpus());
+	return bpf_map__set_max_entries(plane.skel->maps.soft_counters, plane_entries() * (highest + 1));
 }
 
 /* Counters of an earlier library's layout are per CPU. */

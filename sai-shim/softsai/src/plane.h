@@ -79,6 +79,9 @@ int plane_cpus(void);
  */
 struct softsai_counter *plane_counters(void);
 
+/* How many CPUs plane_counters() has, numbered from 0; some of the numbers may be no CPU's. */
+int plane_counter_cpus(void);
+
 /* The memory of a map that is made for it, or NULL with errno set; and its end. Sizes are in octets. */
 void *map_memory(const struct bpf_map *map, size_t size);
 void unmap_memory(void *at, size_t size);

@@ -30,7 +30,7 @@ struct {
 } soft_entries SEC(".maps");
 
 /*
- * Counters of each CPU, one CPU's behind those of the CPU before: a map that is per CPU is made
+ * Counters of each CPU, by its number, one CPU's behind those of the CPU before: a map that is per CPU is made
  * element by element, which takes 50 ms. Such a map, of a library before layout 4, stays when it is adopted.
  */
 struct {
