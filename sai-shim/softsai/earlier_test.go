@@ -160,9 +160,34 @@ func TestSwitchOfAnEarlierVersionIsAdopted(t *testing.T) {
 			}
 			// The next process finds them, too.
 			d.kill()
-			f.takeOver(startDriver(t), frames[0])
+			d = startDriver(t)
+			f.takeOver(d, frames[0])
+			testPlaceOfCounterIsCleared(t, d, ids)
 		})
 	}
+}
+
+// testPlaceOfCounterIsCleared removes a counter that has counted, and makes one that gets its place.
+func testPlaceOfCounterIsCleared(t *testing.T, d *driver, ids []uint64) {
+	t.Helper()
+	for _, entry := range ids {
+		if entry>>48 != 0x08 {
+			continue
+		}
+		counter := d.do("get entry %#x %s", entry, actionCounter)[0]
+		if counter == "0x0" || d.number("get counter %s PACKETS", counter) == 0 {
+			continue
+		}
+		table := d.do("get counter %s TABLE_ID", counter)[0]
+		d.do("remove entry %#x", entry)
+		d.do("remove counter %s", counter)
+		next := d.id("create counter TABLE_ID=%s ENABLE_PACKET_COUNT=1", table)
+		if n := d.number("get counter %s PACKETS", next); n != 0 {
+			t.Errorf("a new counter has %d packets", n)
+		}
+		return
+	}
+	t.Error("no entry counts")
 }
 
 // countedBy are the packets of the recorded counters.
