@@ -30,6 +30,9 @@ DEPS    := $(TO_BUILD) clang-format redis-server tshark python3-scapy iproute2 l
 missing  = $(filter-out $(patsubst installed/%,%,$(shell \
 	dpkg-query -W -f '$${db:Status-Status}/$${Package}\n' $(1) 2>/dev/null)),$(1))
 
+# A profile of where Go programs spend time, by which they are compiled; see make profile.
+PROFILE := orchagent-ext/cmd/cpu.pgo
+
 # Every folder cmd/NAME that has Go files becomes bin/NAME.
 COMMANDS := $(addprefix ./,$(sort $(dir $(wildcard orchagent-ext/cmd/*/*.go gnmi-server/cmd/*/*.go))))
 
@@ -40,7 +43,7 @@ LINT_DEPS := shellcheck mandoc ansible-lint
 ARM64_DEPS := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 ARM64      := CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOOS=linux GOARCH=arm64
 
-.PHONY: tool uninstall tool-image mutants mutants-tool sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab kernels sonic sonic-guest sonic-utilities demo image image-tar image-test arm64 arm64-test clean sai-abi-check
+.PHONY: profile tool uninstall tool-image mutants mutants-tool sim sim-full install release lab lab-down demo-full help deps build deb test soak lint generate fuzz bench rough rdma-lab kernels sonic sonic-guest sonic-utilities demo image image-tar image-test arm64 arm64-test clean sai-abi-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,10 +81,10 @@ build: ## build the programs and libsoftsai.so into bin/; installs nothing
 		exit 1
 	fi
 	make -s -C sai-shim/softsai
-	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
+	go build -trimpath -buildvcs=false -pgo=$(PROFILE) -ldflags '-X main.version=$(VERSION)' -o bin/ $(COMMANDS)
 
 tool: ## build the tool bin/sluice alone: it takes Go, and neither a C compiler nor root
-	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/ ./orchagent-ext/cmd/sluice
+	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -pgo=$(PROFILE) -ldflags '-X main.version=$(VERSION)' -o bin/ ./orchagent-ext/cmd/sluice
 
 deb: build ## build the Debian packages sluice and sluice-lab into build/release/
 	debian/build.sh build/release
@@ -158,6 +161,15 @@ fuzz: ## run every fuzz target of tests/fuzz/targets.txt, each for FUZZTIME (5m)
 
 bench: deps build build/softflowd ## measure against the bars; writes build/bench/report.json
 	go run ./tests/bench
+
+# What it changes is for make bench to say.
+profile: ## record the profile by which the programs are compiled
+	mkdir -p build/profile
+	measure='go test -trimpath -run ^$$ -cpuprofile'
+	$$measure build/profile/captures.pprof -o build/profile/test -bench '^BenchmarkCaptures$$' -benchtime 60s ./tests/profile
+	$$measure build/profile/packets.pprof -o build/profile/test -bench '^Benchmark(Burst|BurstFollowed)$$' -benchtime 8s ./orchagent-ext/cpu/packetio
+	$$measure build/profile/records.pprof -o build/profile/test -bench '^BenchmarkMeter64kFlows$$' -benchtime 8s ./orchagent-ext/export/ipfix
+	go tool pprof -proto -output $(PROFILE) build/profile/*.pprof
 
 rough: build ## run in rough weather, as root: bursts, weights, churn, busy CPUs (some 12 minutes); writes build/rough/report.json
 	go run -trimpath -buildvcs=false ./tests/rough
@@ -248,7 +260,7 @@ arm64: deps ## build all for arm64 into bin/arm64/
 	sonic-container/arm64-root.sh build/arm64/root
 	make -s -C sai-shim/softsai CC=aarch64-linux-gnu-gcc ROOT=$(CURDIR)/build/arm64/root WORK=../../build/arm64/softsai \
 		OUT=../../bin/arm64 ../../bin/arm64/libsoftsai.so
-	$(ARM64) go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/arm64/ $(COMMANDS)
+	$(ARM64) go build -trimpath -buildvcs=false -pgo=$(PROFILE) -ldflags '-X main.version=$(VERSION)' -o bin/arm64/ $(COMMANDS)
 
 # Left out: a test that starts itself in a new namespace, which qemu cannot.
 arm64-test: arm64 ## run the arm64 programs, and the tests of what computes, under qemu

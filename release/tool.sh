@@ -22,7 +22,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 build() { # FILE, for GOOS and GOARCH
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$version${commit:++$commit}" -o "$1" ./orchagent-ext/cmd/sluice
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -pgo=orchagent-ext/cmd/cpu.pgo -ldflags "-s -w -X main.version=$version${commit:++$commit}" -o "$1" ./orchagent-ext/cmd/sluice
 }
 
 build "$work/own/sluice"

@@ -46,7 +46,7 @@ func targetsOfHelp(t *testing.T) (targets []string) {
 }
 
 // makers are the targets that make, install or remove something, and judge nothing.
-var makers = []string{"help", "deps", "build", "tool", "tool-image", "install", "uninstall", "generate", "clean", "deb", "image", "image-tar", "arm64", "lab-down", "soak"}
+var makers = []string{"help", "deps", "build", "profile", "tool", "tool-image", "install", "uninstall", "generate", "clean", "deb", "image", "image-tar", "arm64", "lab-down", "soak"}
 
 // TestEachCheckIsRunBySoakOrCI: whatever target of `make help` judges something is one of
 // .ci/run or of tests/soak.sh, so that none rots.

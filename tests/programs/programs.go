@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -23,7 +24,8 @@ import (
 // Build builds programs by go build with args, which are options and packages as they are in the
 // root of the repository, for the system of the environment's GOOS and GOARCH, and returns the
 // absolute path of the folder with the programs. The folder of the repository and its commit are not
-// in the programs.
+// in the programs. Without options it compiles by the profile that make build compiles by, and
+// finds what that compiled.
 func Build(args ...string) (folder string, err error) {
 	var options []string
 	for _, name := range []string{"GOFLAGS", "GOOS", "GOARCH", "CGO_ENABLED"} {
@@ -33,6 +35,9 @@ func Build(args ...string) (folder string, err error) {
 		if strings.HasPrefix(arg, "-") {
 			options = append(options, arg)
 		}
+	}
+	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }) {
+		args = append([]string{"-pgo=orchagent-ext/cmd/cpu.pgo"}, args...)
 	}
 	return inFolder(options, func(root, folder string) *exec.Cmd {
 		cmd := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-o", folder + "/"}, args...)...)
