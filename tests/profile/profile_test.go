@@ -63,7 +63,7 @@ func BenchmarkCaptures(b *testing.B) {
 	}
 }
 
-// TestProfileIsOfToday: the functions of ours that took most of the time are in the source, or
+// TestProfileIsOfToday: the functions of Sluice that took most of the time are in the source, or
 // make profile is to be run again: the compiler leaves out without a word what it does not find.
 func TestProfileIsOfToday(t *testing.T) {
 	cmd := exec.Command("go", "tool", "pprof", "-top", "-unit=ms", "-nodecount=200", "orchagent-ext/cmd/cpu.pgo")
