@@ -89,6 +89,29 @@ func TestProfileIsOfToday(t *testing.T) {
 	}
 }
 
+// TestProgramsAreCompiledByTheProfile: wherever a program that is shipped is built, it is by the
+// profile; without it all works, and takes longer.
+func TestProgramsAreCompiledByTheProfile(t *testing.T) {
+	builds := 0
+	for _, file := range []string{"Makefile", "release/tool.sh"} {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if !strings.Contains(line, "go build") || !strings.Contains(line, "main.version=") {
+				continue
+			}
+			if builds++; !strings.Contains(line, " -pgo=") {
+				t.Errorf("%s: %s", file, line)
+			}
+		}
+	}
+	if builds < 4 { // the programs, the tool alone, for arm64, the tool's archives
+		t.Errorf("%d builds found", builds)
+	}
+}
+
 // declared looks for a function of a package, such as (*Table).fetch.func1.
 func declared(t *testing.T, pkg, function string) bool {
 	t.Helper()
