@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -28,16 +27,16 @@ import (
 // finds what that compiled.
 func Build(args ...string) (folder string, err error) {
 	var options []string
-	for _, name := range []string{"GOFLAGS", "GOOS", "GOARCH", "CGO_ENABLED"} {
-		options = append(options, os.Getenv(name))
-	}
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "-") {
 			options = append(options, arg)
 		}
 	}
-	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }) {
+	if options == nil {
 		args = append([]string{"-pgo=orchagent-ext/cmd/cpu.pgo"}, args...)
+	}
+	for _, name := range []string{"GOFLAGS", "GOOS", "GOARCH", "CGO_ENABLED"} {
+		options = append(options, os.Getenv(name))
 	}
 	return inFolder(options, func(root, folder string) *exec.Cmd {
 		cmd := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-o", folder + "/"}, args...)...)
